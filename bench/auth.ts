@@ -14,12 +14,12 @@ const seconds = 3
 const connections = 10
 const rounds = 3
 
-/** Signing in, and what a known caller costs, on a service of its own: sessions, tokens, pages, rights. */
+/** Signing in, and the cost of a known caller, on a separate service: sessions, tokens, pages, rights. */
 export async function measureAuth(say: (line: string) => void): Promise<Row[]> {
   const context = await openContext('', say)
   try {
     return [
-      // What is measured behind it has all of them there, too.
+      // Later measurements also run with all these users.
       ...(await measureCrowd(context, say)),
       ...(await measureCallers(context)),
       ...(await measureRefresh(context)),
@@ -31,7 +31,7 @@ export async function measureAuth(say: (line: string) => void): Promise<Row[]> {
   }
 }
 
-/** The same request with a user and without, in turn, so that both have the same machine. */
+/** The same request with and without a user, in turns, so that both meet the same load of the machine. */
 async function measureCallers(context: Context): Promise<Row[]> {
   const path = '/api/v1/message/mine'
   const origin = context.service.url
@@ -55,13 +55,13 @@ const few: Crowd = { users: 100, groups: 10, sessions: 5000 }
 const many: Crowd = { users: 10_000, groups: 1000, sessions: 100_000 }
 
 /**
- * The same request where few people and sessions are known, and where many are, each time with a session that the process has
- * not seen lately, so that it is read from the database.
+ * The same request with few users and sessions, and with many; each time with a session that the process has not used
+ * lately, so that it is read from the database.
  */
 async function measureCrowd({ dsn, service }: Context, say: (line: string) => void): Promise<Row[]> {
   const measure = async ({ sessions }: Crowd): Promise<number> => {
     let next = 0
-    // A prime number of steps through all of them.
+    // Steps of a prime number, so that all are visited.
     const request = () => {
       next = (next + 7919) % sessions
       return { path: '/api/v1/message/mine', headers: { authorization: `Bearer ${tokenOfCrowd(1 + next)}` } }
@@ -79,7 +79,7 @@ async function measureCrowd({ dsn, service }: Context, say: (line: string) => vo
   ]
 }
 
-/** Tokens by refresh, beside a bare server that writes the same rows in one transaction. */
+/** Tokens by refresh, compared with a bare server that writes the same rows in one transaction. */
 async function measureRefresh(context: Context): Promise<Row[]> {
   const bare = await startProcess('bench/baseline-server.ts', [], { BENCH_DSN: context.dsn })
   try {
@@ -147,7 +147,7 @@ async function measurePage({ service }: Context): Promise<Row[]> {
   return [atMost('sign-in page (median)', 5, page.median, 'ms'), atMost('sign-in page (p95)', 20, page.p95, 'ms')]
 }
 
-/** 200 pools with 1,000 grants to 50 groups, of which the caller is in all. */
+/** 200 pools with 1,000 grants to 50 groups; the caller is in all of these. */
 async function measureRights(): Promise<Row[]> {
   const [pools, groups, each, callers] = [200, 50, 5, 40]
   const grants = (number: number) =>

@@ -1,6 +1,6 @@
 /**
- * What the service is measured beside: plain `node:http` and `pg`, doing the least work that could give the same answer.
- * It has the service's database, and tables of its own for what it writes.
+ * The server for comparison: plain `node:http` and `pg`, with the least work for the same answer. It uses the service's
+ * database, and separate tables for its writes.
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -31,7 +31,7 @@ async function one(id: number): Promise<unknown> {
   return rows
 }
 
-/** Versions by their ids, and so many bytes. */
+/** Versions by their ids, up to so many bytes. */
 async function page({ ids, bytes }: { ids: number[]; bytes: number }): Promise<string> {
   const { rows } = await pool.query<{ content: unknown }>({
     name: 'page',
@@ -76,7 +76,7 @@ async function save(objects: unknown[]): Promise<unknown> {
   }
 }
 
-/** What a refresh writes: a used token, two new ones, the end of the session; in one transaction and two round trips. */
+/** The writes of a refresh: a used token, two new ones, the end of the session; in one transaction and two round trips. */
 async function token(): Promise<unknown> {
   const session = Math.floor(Math.random() * sessions)
   const [used, access, refresh, seed] = [1, 2, 3, 4].map(() => randomBytes(32))

@@ -7,7 +7,7 @@ import { atLeast, atMost, figureOnly, type Row } from './report.ts'
 import { commitTypes, field, value } from './types.ts'
 
 const name = 'bench_noted'
-/** Saves one after the other, of which the middle one counts. */
+/** Saves one after the other; their median counts. */
 const singles = 100
 /** Saves through three callbacks. */
 const many = 1000
@@ -24,7 +24,7 @@ const staying = `
     console.log(JSON.stringify({ objects }))
   })`
 
-/** What callbacks of plugins cost a save, and what the service holds while many pass three of them. */
+/** The cost of plugin callbacks for a save, and the memory of the service while many saves pass three of them. */
 export async function measureCallbacks(say: (line: string) => void): Promise<Row[]> {
   const folder = await temporaryFolder()
   try {
@@ -52,7 +52,7 @@ async function measure(context: Context): Promise<Row[]> {
   const on = (plugin: string, enabled: boolean): Promise<unknown> =>
     client.post(`/plugin/manage/${ids.get(plugin)}`, { enabled })
   const cost = async (plugin: string): Promise<number> => {
-    // Before and after, since the machine is not the same for long.
+    // Measured before and after, since the load of the machine changes.
     const before = await single(context)
     await on(plugin, true)
     const during = await single(context)
@@ -97,7 +97,7 @@ async function single(context: Context): Promise<number> {
   return median(times)
 }
 
-/** So many saves, several at a time; how many there were in a second. */
+/** So many saves, several at a time; answers the saves per second. */
 async function through(context: Context, saves: number): Promise<number> {
   const headers = await context.headers()
   let left = saves
@@ -124,7 +124,7 @@ async function writePlugin(folder: string, plugin: string): Promise<void> {
     },
   }
   await mkdir(join(folder, plugin))
-  // YAML has all of JSON.
+  // JSON is valid YAML.
   await writeFile(join(folder, plugin, 'manifest.yml'), JSON.stringify({ plugin: { name: plugin }, callbacks }))
   await writeFile(join(folder, plugin, 'run.js'), stays ? staying : started)
 }

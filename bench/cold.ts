@@ -10,7 +10,7 @@ import { titleWords } from './words.ts'
 
 /** Seconds of each measurement. */
 const seconds = 6
-/** Requests of warming up: a hundred things are asked for when it is warm, some of them at random. */
+/** Requests for warming up: the warm measurement uses a hundred targets, some of them chosen at random. */
 const drawn = 300
 
 interface Scene {
@@ -22,9 +22,9 @@ interface Scene {
 }
 
 /**
- * Each path drawn from the whole collection, by a caller who is not root, beside a bare server that does the least work
- * for the same answer. Both programs have run before. Cold: each thing is asked for once, and what was asked before is of no
- * use. Warm: a hundred things again and again.
+ * Each path with targets drawn from the whole collection, by a caller who is not root, beside a bare server with the
+ * least work for the same answer. Both programs have run before. Cold: each target is requested once, so that no cache
+ * helps. Warm: a hundred targets again and again.
  */
 export async function measureCold(context: Context): Promise<Row[]> {
   const headers = await signInReader(context)
@@ -37,7 +37,7 @@ export async function measureCold(context: Context): Promise<Row[]> {
   }
 }
 
-/** What the caller may read, by the database: the service has not been asked for any of it. */
+/** The objects that the caller may read, from the database: the service has not been asked for any of them. */
 async function readableIds({ dsn, client }: Context, headers: Record<string, string>): Promise<number[]> {
   const { count } = await client.post<SearchAnswer>('/search', { objecttypes: ['artwork'], limit: 0 })
   const db = new pg.Client({ connectionString: dsn })
@@ -80,9 +80,9 @@ async function beside(
     load({ origin: context.service.url, connections, seconds: duration, request: ofService })
   const other = (duration: number) => load({ origin: bare.url, connections, seconds: duration, request: ofBare })
   await other(2)
-  // The program has run as long as the bare server's; cold, nothing of what it was asked for now is asked for again.
+  // The program has run as long as the bare server's; in the cold case, no target is requested again.
   await service(2)
-  // Warm: until everything that will be asked for has been.
+  // Warm: until every later target has been requested.
   for (let asked = 0; warmUp && asked < drawn; ) asked += (await service(2)).perSecond * 2
   const first = await other(seconds / 2)
   const served = await service(seconds)
@@ -126,17 +126,18 @@ function reads(scene: Scene): Promise<Row[]> {
   })
 }
 
-/** Pages of 50: with a filter that no other has, and by words of all titles. */
+/** Pages of 50: with a filter that no other request has, and by words of all titles. */
 async function pages(scene: Scene): Promise<Row[]> {
   const { context, headers, ids } = scene
   const word = await titleWords(context.source)
   const words = Array.from({ length: 100 }, word)
   let times = 0
-  // Of a small collection the pages that there are.
+  // For a small collection, only its existing pages.
   const deepest = Math.min(400, Math.ceil(ids.length / 100))
   const filtered = (format: string, warm: boolean): object => ({
     objecttypes: ['artwork'],
-    // A number below 20,000, prime to it: cold, each search has a condition and mostly a page of its own.
+    // A number below 20,000 and prime to it: in the cold case, each search has its own condition, and mostly its own
+    // page.
     search: [
       {
         type: 'range',
@@ -192,7 +193,7 @@ async function pages(scene: Scene): Promise<Row[]> {
   return rows
 }
 
-/** Of some answers, on average. */
+/** The mean of some answers. */
 async function answerBytes({ context, headers }: Scene, body: () => object): Promise<number> {
   const some = 20
   let sum = 0
@@ -208,7 +209,7 @@ async function answerBytes({ context, headers }: Scene, body: () => object): Pro
   return Math.round(sum / some)
 }
 
-/** A condition that all fulfil and no other search has. */
+/** A condition that all objects fulfil and no other search has. */
 const unseen = (number: number) => ({
   type: 'in',
   bool: 'must_not',
@@ -216,7 +217,7 @@ const unseen = (number: number) => ({
   in: [1_000_000_000 + number],
 })
 
-/** A facet over all artworks beside the plainest SQL that counts the same column. */
+/** A facet over all artworks, compared with the plainest SQL that counts the same column. */
 async function facets({ context, headers }: Scene): Promise<Row[]> {
   let times = 0
   const facet = await load({
@@ -265,7 +266,7 @@ async function facets({ context, headers }: Scene): Promise<Row[]> {
   }
 }
 
-/** Objects with a title, one and a hundred in a request; indexing goes on beside, and its end is waited for. */
+/** Objects with a title, one and a hundred in a request; indexing runs at the same time, and its end is waited for. */
 async function saves(scene: Scene): Promise<Row[]> {
   const { context } = scene
   await commitTypes(

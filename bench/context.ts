@@ -5,30 +5,30 @@ import { createServiceClient, type ServiceClient } from '../src/import/client.ts
 import { startEmbeddedPostgres } from '../src/platform/postgres/embedded.ts'
 import { type Process, startProcess } from './process.ts'
 
-/** What every path of the bench works with: one service in a process of its own, one PostgreSQL beside it. */
+/** The setup for every path of the bench: one service in a separate process, one PostgreSQL beside it. */
 export interface Context {
   readonly service: Process
-  /** Connection string of the service's database, for what is measured beside the service. */
+  /** Connection string of the service's database, for measurements beside the service. */
   readonly dsn: string
   readonly client: ServiceClient
   /** Headers of a signed-in JSON request, for raw load. */
   headers(): Promise<Record<string, string>>
   /** Folder with the records of the collection. */
   readonly source: string
-  /** How much of the source belongs to a run; copies of the whole source. */
+  /** Prints a line of progress. */
   readonly say: (line: string) => void
   close(): Promise<void>
 }
 
 export const rootPassword = 'bench-root-password'
 
-/** A folder that goes with the bench. */
+/** A folder that is removed after the bench. */
 export async function temporaryFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), 'strongroom-bench-'))
   return { path, remove: () => rm(path, { recursive: true, force: true }) }
 }
 
-/** PostgreSQL as the service would start it itself, so that others can measure on the same one; then the service. */
+/** Starts PostgreSQL in the same way as the service would, so that others can measure on it; then the service. */
 export async function openContext(
   source: string,
   say: (line: string) => void,

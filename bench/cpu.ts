@@ -11,11 +11,11 @@ interface Stat {
   readonly ended: number
 }
 
-/** Null where the system does not tell, or the process has ended. */
+/** Null where the system does not provide it, or the process has ended. */
 async function statOf(pid: number | string): Promise<Stat | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
   if (text === null) return null
-  // The name, which comes before, may have spaces and brackets in it.
+  // The name before it may contain spaces and brackets.
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')
@@ -25,12 +25,12 @@ async function statOf(pid: number | string): Promise<Stat | null> {
   return { parent, own: (user + system) * tick, ended: (endedUser + endedSystem) * tick }
 }
 
-/** Processor time in milliseconds so far: on a busy machine it says more than the clock. `NaN` where it is not told. */
+/** Processor time in milliseconds so far: on a busy machine it is more reliable than the clock. `NaN` where it is unknown. */
 export async function processTime(pid: number): Promise<number> {
   return (await statOf(pid))?.own ?? Number.NaN
 }
 
-/** The same of the processes that it has started, also of those that have ended. */
+/** The same for its child processes, including ended ones. */
 export async function childrenTime(pid: number): Promise<number> {
   const all = await allProcesses()
   const own = await statOf(pid)
@@ -44,7 +44,7 @@ async function allProcesses(): Promise<(Stat | null)[]> {
   return Promise.all((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(statOf))
 }
 
-/** The same of PostgreSQL, all of its processes together. */
+/** The same for all processes of PostgreSQL together. */
 export async function postgresTime(dsn: string): Promise<number> {
   const db = new pg.Client({ connectionString: dsn })
   await db.connect()

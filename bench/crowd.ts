@@ -1,19 +1,19 @@
 import pg from 'pg'
 
-/** How many there are of whom. */
+/** Numbers of users, groups and sessions. */
 export interface Crowd {
   readonly users: number
   readonly groups: number
   readonly sessions: number
 }
 
-/** Groups that each user is in. */
+/** Number of groups of each user. */
 const memberships = 5
 
-/** The access token of a session that `addCrowd` has made. */
+/** The access token of a session made by `addCrowd`. */
 export const tokenOfCrowd = (number: number): string => `token-of-the-bench-${number}`
 
-/** Puts people with groups and open sessions into the database of an instance, beside those there are. */
+/** Puts people with groups and open sessions into the database of an instance, in addition to existing ones. */
 export async function addCrowd(dsn: string, from: Crowd, to: Crowd): Promise<void> {
   const client = new pg.Client(dsn)
   await client.connect()

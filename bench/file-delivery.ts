@@ -13,7 +13,7 @@ import { commitTypes, field, value } from './types.ts'
 const downloadBytes = 400_000_000
 const rounds = 5
 
-/** How files go out: whole, in parts for viewers, and as addresses in objects. */
+/** Delivery of files: whole, in parts for viewers, and as addresses in objects. */
 export async function measureDelivery(context: Context): Promise<Row[]> {
   const rows: Row[] = []
   for (const part of [firstByte, pageOfObjects, download, tiles]) {
@@ -24,7 +24,7 @@ export async function measureDelivery(context: Context): Promise<Row[]> {
   return rows
 }
 
-/** A large content beside a bare server that streams the same file, in turns. */
+/** A large content, compared with a bare server that streams the same file, in turns. */
 async function download(context: Context): Promise<Row[]> {
   const folder = await temporaryFolder()
   try {
@@ -91,7 +91,7 @@ async function firstByte(context: Context): Promise<Row[]> {
 const perObject = 3
 const objects = 100
 
-/** A list of objects with three files of five renditions each, beside the same without files. */
+/** A list of objects with three files of five renditions each, compared with the same without files. */
 async function pageOfObjects(context: Context): Promise<Row[]> {
   const { client, dsn } = context
   const versions = ['small', 'preview', 'huge', 'full', 'zoom']
@@ -138,7 +138,7 @@ async function pageOfObjects(context: Context): Promise<Row[]> {
   ]
 }
 
-/** Files with the versions of one. */
+/** Files with copies of the versions of one file. */
 async function copies(dsn: string, source: number, count: number): Promise<number[]> {
   const db = new pg.Client({ connectionString: dsn })
   await db.connect()
@@ -181,7 +181,7 @@ const pageMasks = pageTypes.map(({ name }) => ({
 
 const side = 10_000
 
-/** Parts of a picture of 100 megapixels, anywhere and in any of the sizes that its pyramid has. */
+/** Parts of a picture of 100 megapixels, at any place and in any of the sizes of its pyramid. */
 async function tiles(context: Context): Promise<Row[]> {
   const { versions } = await stored(context, 'large.jpg', await noise(side, side, 8, 80), ['zoom'])
   const at = pathOf(versions.original?.iiif_url ?? '')

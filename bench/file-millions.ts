@@ -11,7 +11,7 @@ import { commitTypes, field, value } from './types.ts'
 const files = 1_000_000
 const objects = 1000
 
-/** A million records of files that objects of a pool have, each picture looking like no other. */
+/** A million records of files of a pool's objects, whose pictures are all dissimilar. */
 export async function measureFileMillions(say: (line: string) => void): Promise<Row[]> {
   const context = await openContext('', say)
   const db = new pg.Client({ connectionString: context.dsn })
@@ -116,7 +116,7 @@ async function columnOf(client: ReturnType<typeof createServiceClient>): Promise
   return columns.find(({ name }) => name === 'image')?.column_id ?? 0
 }
 
-/** Hashes at random, as of pictures that have nothing to do with each other. */
+/** Random hashes, as of unrelated pictures. */
 async function look(db: pg.Client): Promise<void> {
   const { rows } = await db.query<{ definition: string }>(
     `select indexdef as definition from pg_indexes where indexname = 'file_likeness_bands_idx'`,
@@ -131,7 +131,7 @@ async function look(db: pg.Client): Promise<void> {
   await db.query('analyze file_likeness')
 }
 
-/** The authorization of somebody who may download what objects of the pool have. */
+/** The authorization of a user who may download files of the pool's objects. */
 async function visitorOf(url: string, client: ReturnType<typeof createServiceClient>, pool: number): Promise<string> {
   const password = 'bench-visitor-password'
   const [{ user }] = await client.post<[{ user: { _id: number } }]>('/user', [

@@ -1,4 +1,4 @@
-/** What a download is measured beside: plain `node:http` that streams one file (`BENCH_FILE`). */
+/** The server for comparison with downloads: plain `node:http` that streams one file (`BENCH_FILE`). */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { createServer } from 'node:http'

@@ -13,12 +13,12 @@ import { median } from './load.ts'
 import { atLeast, figureOnly, type Row } from './report.ts'
 
 const connections = 4
-/** Processes that make previews, as the service has them. */
+/** Processes for previews, as many as in the service. */
 const places = 2
 const files = 24
 const rounds = 2
 
-/** Whose processor time is told. */
+/** The processes whose processor time is reported. */
 const processes = {
   service: 'the service itself',
   postgres: 'PostgreSQL',
@@ -29,7 +29,7 @@ const processes = {
 
 type Used = Readonly<Record<keyof typeof processes, number>>
 
-/** An upload until its preview of 400 pixels was fetched, beside libvips alone with as many processes. */
+/** An upload until its preview of 400 pixels is fetched, compared with libvips alone with as many processes. */
 export async function measureFiles(say: (line: string) => void): Promise<Row[]> {
   const context = await openContext('', say)
   const folder = await temporaryFolder()
@@ -42,7 +42,7 @@ export async function measureFiles(say: (line: string) => void): Promise<Row[]> 
     const shares: number[] = []
     const used: Used[] = []
     for (let round = 0; round < rounds; round++) {
-      // Neither has to share the machine with the other renditions of the round before.
+      // No measurement shares the machine with other renditions of the round before.
       await untilRest(context.dsn)
       const alone0 = await timeOf(workers)
       const theirs = await alone(workers, paths)
@@ -70,7 +70,7 @@ export async function measureFiles(say: (line: string) => void): Promise<Row[]> 
   }
 }
 
-/** Until all renditions of the uploads are made: what is measured next has the machine for itself. */
+/** Waits until all renditions of the uploads are made: the next measurement has the machine for itself. */
 async function untilRest(dsn: string): Promise<void> {
   const db = new pg.Client({ connectionString: dsn })
   await db.connect()
@@ -86,7 +86,7 @@ async function untilRest(dsn: string): Promise<void> {
   }
 }
 
-/** As a camera takes them: 3000 x 2000 pixels, some 2.3 MB, no two alike. */
+/** Pictures as from cameras: 3000 x 2000 pixels, some 2.3 MB, no two alike. */
 async function photographs(folder: string): Promise<string[]> {
   const noise = { type: 'gaussian' as const, mean: 128, sigma: 24 }
   const coarse = sharp({ create: { width: 1500, height: 1000, channels: 3, background: 'gray', noise } }).png()
@@ -113,7 +113,7 @@ async function uploadAll({ service, client }: Context, paths: readonly string[],
   await Promise.all(
     Array.from({ length: connections }, async () => {
       for (const [index, content] of queue) {
-        // Behind the end of the picture, so that no two contents are the same.
+        // Appended after the end of the picture, so that no two contents are the same.
         const body = Buffer.concat([content, Buffer.from(`${round}:${index}`)])
         const query = new URLSearchParams({
           filenames: JSON.stringify([`${round}-${index}.jpg`]),
@@ -160,7 +160,7 @@ async function json(
   return body
 }
 
-/** Files a second that the processes make, a share of them each. */
+/** Files per second of the processes, each with a share of the files. */
 async function alone(workers: readonly ChildProcess[], paths: readonly string[]): Promise<number> {
   const begun = performance.now()
   await Promise.all(

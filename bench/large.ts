@@ -8,7 +8,7 @@ import { atMost, exactly, figureOnly, type Row } from './report.ts'
 import { facetSearch, freshFacetSearch, type SearchAnswer, searchLoad, textSearch } from './search.ts'
 import { titleWords } from './words.ts'
 
-/** The collection several times over with changed ids, in a service of its own; 15 times is more than a million. */
+/** The collection several times over with changed ids, in a separate service; 15 times is more than a million. */
 export async function measureLarge(source: string, copies: number, say: (line: string) => void): Promise<Row[]> {
   const folder = await temporaryFolder()
   try {
@@ -54,7 +54,7 @@ async function measure(context: Context, source: string, copies: number): Promis
   ]
 }
 
-/** Each artwork is there `copies` times, so each total is the same multiple of one copy's. */
+/** Each artwork exists `copies` times, so each total is the same multiple of one copy's. */
 async function exactCounts({ client }: Context, word: () => string, copies: number): Promise<Row[]> {
   let wrong = 0
   for (let round = 0; round < 20; round++) {
@@ -73,7 +73,7 @@ async function exactCounts({ client }: Context, word: () => string, copies: numb
   return [exactly('large: totals that are not exact', 0, wrong, 'of 20')]
 }
 
-/** Pages that begin after a hit somewhere in the middle, as a client that reads on from its last page asks for them. */
+/** Pages that begin after a hit in the middle, as a client requests them that reads on from its last page. */
 async function deepPages({ client, ...context }: Context, artworks: number): Promise<Load> {
   const request = {
     objecttypes: ['artwork'],
@@ -88,7 +88,7 @@ async function deepPages({ client, ...context }: Context, artworks: number): Pro
     places.push(...objects.map((object) => object._sort ?? []))
   }
   const after = () => ({ ...request, limit: 20, search_after: places[Math.floor(Math.random() * places.length)] })
-  // Of 9,000 places hardly one is asked for twice: cached results do not count.
+  // Of 9,000 positions, hardly one is requested twice, so that cached results do not count.
   await searchLoad({ client, ...context }, { connections: 1, seconds: 2, body: after })
   return searchLoad({ client, ...context }, { connections: 1, seconds: 10, body: after })
 }

@@ -4,18 +4,18 @@ import { Pool } from 'undici'
 import type { Context } from './context.ts'
 import { atMost, type Row } from './report.ts'
 
-/** How often each kind of work is done beside the probe. */
+/** Number of times that each kind of work is done beside the probe. */
 const rounds = 3
 
 interface Work {
   readonly name: string
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** By the number of the round. */
+  /** The body for the number of a round. */
   readonly body?: (round: number) => unknown
 }
 
-/** What holds an event loop if anything does: long lists, large answers, facets of many values, long conditions. */
+/** Requests most likely to block an event loop: long lists, large answers, facets of many values, long conditions. */
 const heavyWork: readonly Work[] = [
   { name: 'a list of 2,000 in full', method: 'GET', path: '/db/artwork/_all_fields/list?format=full&limit=2000' },
   {
@@ -77,8 +77,8 @@ const heavyWork: readonly Work[] = [
 ]
 
 /**
- * How long anybody waits for the event loop beside heavy work: the longest wait of a probe that asks for an address that
- * does not exist, which neither database nor sign-in have a part in.
+ * The longest wait for the event loop beside heavy work: the longest answer time of a probe with an address that does not
+ * exist, which involves neither the database nor the sign-in.
  */
 export async function measureLatency(context: Context): Promise<Row[]> {
   const pool = new Pool(context.service.url, { connections: 1, headersTimeout: 600_000, bodyTimeout: 600_000 })

@@ -5,19 +5,20 @@ import { commitTypes, field, value } from './types.ts'
 
 const batch = 1000
 const rounds = 15
-/** Names of makers: each has one in a hundred of them, and each tenth the common one. */
+/** Names of makers: each is that of one in a hundred of them, and every tenth maker has the common name. */
 const names = 100
 
 /**
- * Fields of linked objects beside plain ones that say the same, without statistics: works link to one of some makers, and all of
- * them to the same patron. What is compared finds the same objects. Each search has a condition that no other one has.
+ * Fields of linked objects beside plain ones with the same values, without statistics: works link to one of some makers,
+ * and all of them to the same patron. Compared searches find the same objects. Each search has a condition that no other
+ * one has.
  */
 export async function measureLinks(source: string, works: number, say: (line: string) => void): Promise<Row[]> {
   const context = await openContext(source, say)
   try {
     const database = new pg.Client(context.dsn)
     await database.connect()
-    // For the whole server.
+    // This applies to the whole server.
     await database.query('alter system set autovacuum = off')
     await database.query('select pg_reload_conf()')
     await database.end()

@@ -5,13 +5,13 @@ export interface Load {
   /** Milliseconds. */
   readonly median: number
   readonly p95: number
-  /** The same of each kind that requests name. */
+  /** The same for each kind of request. */
   readonly kinds: ReadonlyMap<string, Omit<Load, 'kinds'>>
 }
 
 export interface Request {
   method?: 'GET' | 'POST' | 'PATCH'
-  /** What kind of work it is, in a load of several. */
+  /** The kind of work, in a load of several kinds. */
   kind?: string
   path: string
   body?: string
@@ -23,15 +23,15 @@ export interface LoadOptions {
   connections: number
   seconds: number
   request: () => Request
-  /** Whether another one is to be sent; absent: as long as there is time. */
+  /** Whether to send another request; absent: as long as there is time. */
   more?: () => boolean
-  /** Looks at each answer's body; throws when it is not what was asked for. */
+  /** Checks the body of each answer; throws when it is not the expected one. */
   check?: (body: Buffer) => void
 }
 
 /**
- * Sends requests over `connections` that each wait for their answer. The process that runs this is not the one that
- * serves. Any answer but 200 ends the bench.
+ * Sends requests over `connections` connections; each waits for its answer. The load and the service run in different
+ * processes. Any answer but 200 ends the bench.
  */
 export async function load({
   origin,

@@ -9,8 +9,8 @@ const connections = 4
 const page = 1000
 
 /**
- * A day at work: half of the requests read an artwork in `long`, 30 % search for a word with facets and a sort, 20 % change
- * the medium of an artwork, each drawn from the whole collection.
+ * A typical load: half of the requests read an artwork in `long`, 30 % search for a word with facets and a sort, 20 %
+ * change the medium of an artwork, each drawn from the whole collection.
  */
 export async function measureMixed(context: Context, minutes: number): Promise<Row[]> {
   const ids = await allArtworks(context)

@@ -1,4 +1,4 @@
-/** Files for the bench, and what the service tells of them. */
+/** Files for the bench, and their records in the service. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import sharp from 'sharp'
 import type { Context } from './context.ts'
@@ -16,7 +16,7 @@ export interface FileRecord {
   readonly versions: Readonly<Record<string, Version>>
 }
 
-/** A picture of coarse noise, as heavy to pack as what cameras take. */
+/** A picture of coarse noise, as hard to compress as photographs of cameras. */
 export async function noise(width: number, height: number, coarse: number, quality: number): Promise<Buffer> {
   const kind = { type: 'gaussian' as const, mean: 128, sigma: 24 }
   const size = { width: Math.round(width / coarse), height: Math.round(height / coarse) }
@@ -26,7 +26,7 @@ export async function noise(width: number, height: number, coarse: number, quali
   return sharp(drawn, { limitInputPixels: false }).resize(width, height, { fit: 'fill' }).jpeg({ quality }).toBuffer()
 }
 
-/** Uploads a file and waits for what is made of it. */
+/** Uploads a file and waits for its renditions. */
 export async function stored(
   { client }: Pick<Context, 'client'>,
   name: string,
@@ -44,7 +44,7 @@ export async function stored(
   }
 }
 
-/** An address without its origin, which is that of a front end. */
+/** The path of an address; its origin is that of a front end. */
 export function pathOf(url: string): string {
   const { pathname, search } = new URL(url)
   return pathname + search

@@ -1,8 +1,8 @@
-/** The thread of `longestWait`: what the bench itself is doing must not count as a wait for the service. */
+/** The thread of `longestWait`: the work of the bench itself must not count as a wait for the service. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Pool } from 'undici'
 
-/** Milliseconds between the end of a look and the beginning of the next one. */
+/** Milliseconds between the end of a request and the beginning of the next one. */
 const interval = 5
 
 const pool = new Pool((workerData as { url: string }).url, { connections: 1 })

@@ -6,15 +6,15 @@ import { heapFlags } from '../bin/memory.js'
 import { runtimeEnvironment } from '../bin/runtime.js'
 
 export interface Process {
-  /** The address that it says it listens on. */
+  /** The address that it prints at its start. */
   readonly url: string
   readonly pid: number
-  /** Milliseconds until it said that it is ready. */
+  /** Milliseconds until it reported to be ready. */
   readonly startMs: number
   stop(): Promise<void>
 }
 
-/** Starts a file of this checkout in a process of its own and waits until it says `ready at <address>`. */
+/** Starts a file of this checkout in a separate process and waits until it prints `ready at <address>`. */
 export async function startProcess(file: string, args: string[], env: Record<string, string>): Promise<Process> {
   const begun = performance.now()
   const child = spawn(process.execPath, [...heapFlags(), join(import.meta.dirname, '..', file), ...args], {
@@ -34,7 +34,7 @@ export async function startProcess(file: string, args: string[], env: Record<str
   }
 }
 
-/** The bench decides alone how the service is configured. */
+/** Only the bench decides how the service is configured. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SVC_')))
 }
@@ -53,10 +53,10 @@ function readyAt(child: ChildProcess, file: string): Promise<string> {
   })
 }
 
-/** The most memory (MB) that the process has had resident so far; `NaN` where the system does not tell. */
+/** The largest resident memory (MB) of the process so far; `NaN` where the system does not provide it. */
 export const peakMemory = (pid: number): Promise<number> => statusOf(pid, 'VmHWM')
 
-/** The memory (MB) that the process has resident now. */
+/** The present resident memory (MB) of the process. */
 export const residentMemory = (pid: number): Promise<number> => statusOf(pid, 'VmRSS')
 
 async function statusOf(pid: number, name: 'VmHWM' | 'VmRSS'): Promise<number> {

@@ -5,7 +5,10 @@ import { atLeast, figureOnly, type Row } from './report.ts'
 
 const connections = 16
 
-/** One object by id beside a bare server on the same database, in turns, so that both meet the same machine. */
+/**
+ * One object by id, compared with a bare server on the same database, in turns, so that both meet the same load of the
+ * machine.
+ */
 export async function measureRead({ client, service, dsn, headers }: Context): Promise<Row[]> {
   const objects = await client.get<{ _system_object_id: number }[]>('/db/artwork/artwork/list', {
     limit: 1000,

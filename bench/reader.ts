@@ -10,8 +10,8 @@ interface Named {
 }
 
 /**
- * A caller as institutions have them: artworks lie in 20 pools, which it reads by grants with a mask, in half of the pools
- * those with a tag alone. Returns the headers of its requests.
+ * A caller as institutions have them: artworks are in 20 pools, which it reads by grants with a mask; in half of the
+ * pools only artworks with a tag. Returns the headers of its requests.
  */
 export async function signInReader(context: Context): Promise<Record<string, string>> {
   const { client, service } = context
@@ -62,7 +62,10 @@ export async function signInReader(context: Context): Promise<Record<string, str
   return { authorization: `Bearer ${await reader.token()}`, 'content-type': 'application/json' }
 }
 
-/** Puts the artworks into the pools and gives half of them the tag, past the service: its saves are measured elsewhere. */
+/**
+ * Puts the artworks into the pools and gives half of them the tag, directly in the database: saves of the service are
+ * measured elsewhere.
+ */
 async function spread({ dsn, client, say }: Context, poolIds: number[], tag: number, artwork: number): Promise<void> {
   const db = new pg.Client({ connectionString: dsn })
   await db.connect()
@@ -81,7 +84,7 @@ async function spread({ dsn, client, say }: Context, poolIds: number[], tag: num
       await new Promise((resolve) => setTimeout(resolve, 500))
     }
     await db.query('vacuum analyze object')
-    // The indexes are built anew behind it.
+    // The indexes are rebuilt afterwards.
     while ((await db.query('select from graphile_worker.jobs where run_at <= now() limit 1')).rowCount !== 0) {
       await new Promise((resolve) => setTimeout(resolve, 500))
     }

@@ -4,7 +4,7 @@ import { figureOnly, type Row } from './report.ts'
 
 const page = 100
 
-/** What one object costs in a page of a hundred: reading, rendering and sending, by format. */
+/** The cost of one object in a page of a hundred: reading, rendering and sending, by format. */
 export async function measureRendering({ service, headers }: Context): Promise<Row[]> {
   const { authorization = '' } = await headers()
   const rows: Row[] = []

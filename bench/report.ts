@@ -1,9 +1,9 @@
-/** One line of the table: what was measured beside what it may be. */
+/** One line of the table: a measured value beside its limit. */
 export interface Row {
   path: string
   limit: string
   measured: string
-  /** `null`: there is no limit, the figure is for the reader. */
+  /** `null`: there is no limit; the value is only for information. */
   ok: boolean | null
 }
 
@@ -28,7 +28,7 @@ export function figureOnly(path: string, measured: number, unit: string): Row {
   return { path, limit: '', measured: `${figure(measured)} ${unit}`, ok: null }
 }
 
-/** Three digits are enough to compare; large numbers are whole. */
+/** Three digits are enough to compare; large numbers have no decimals. */
 function figure(value: number): string {
   if (!Number.isFinite(value)) return 'none'
   if (Math.abs(value) >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString('en-US')

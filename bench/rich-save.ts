@@ -25,7 +25,7 @@ export async function measureRichSave(context: Context): Promise<Row[]> {
     const objects = Array.from({ length: batch }, (_, index) => richObject(`${round}-${index}`, index, ids, tags))
     const begun = performance.now()
     await client.post('/db/bench_rich', objects, { format: 'short' })
-    // The first request compiles what the others use.
+    // During the first request, code is compiled that the others use.
     if (round > 0) rates.push((1000 * batch) / (performance.now() - begun))
   }
   return [atLeast(`save ${batch} rich objects in one request`, 1500, median(rates), 'objects/s')]

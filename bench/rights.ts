@@ -6,24 +6,24 @@ import { noise, stored } from './pictures.ts'
 import { atMost, figureOnly, type Row } from './report.ts'
 import { commitTypes, field, value } from './types.ts'
 
-/** Objects of a world. */
+/** Number of objects of a world. */
 const objects = 20_000
-/** How often each of the two asks, in turns of so many searches. */
+/** Turns of each of the two callers; a turn has so many searches. */
 const rounds = 5
 const searches = 60
 const password = 'bench-reader-password'
 
-/** What there is much of; the rest is as in a small house. */
+/** The numbers that are large; the others are those of a small institution. */
 interface World {
   readonly name: string
   readonly types: number
   readonly pools: number
-  /** Groups, of which the reader is in every third one. */
+  /** Number of groups; the reader is in every third one. */
   readonly groups: number
   readonly owners: number
   readonly tags: number
   readonly uploaders: number
-  /** Grants limit masks: then it depends on where an object is what is shown of it. */
+  /** Grants limit masks: the visible fields of an object depend on its pool. */
   readonly masks: boolean
 }
 
@@ -49,7 +49,10 @@ const worlds: readonly World[] = [
   { ...small, name: '200 types, 3,000 pools', types: 200, pools: 3000 },
 ]
 
-/** What a search costs somebody with rights by grants, beside the same by root: processor time, as others use the machine, too. */
+/**
+ * The cost of a search for a user with rights by grants, beside the same search by root, as processor time, since others
+ * use the machine, too.
+ */
 export async function measureWorlds(say: (line: string) => void): Promise<Row[]> {
   const rows: Row[] = []
   for (const world of worlds) {
@@ -85,7 +88,7 @@ async function measureWorld(context: Context, world: World): Promise<Row[]> {
 
 let times = 0
 
-/** A condition that all fulfil and no other search has: no cached result answers it. */
+/** A condition that all objects fulfil and no other search has: no cached result answers it. */
 const unseen = () => ({
   type: 'in',
   bool: 'must_not',
@@ -115,7 +118,7 @@ interface Cost {
   matches: number
 }
 
-/** Milliseconds of processor time of a search by each of two callers, in turns. */
+/** Processor time, in milliseconds, of a search by each of two callers, in turns. */
 async function compare(
   { service, dsn }: Context,
   clients: readonly [ServiceClient, ServiceClient],
@@ -141,7 +144,7 @@ async function compare(
   return spent
 }
 
-/** 400 words, of which the first ones are in many objects. */
+/** 400 words; the first ones are in many objects. */
 const wordOf = (number: number): string => `word${(number * 7919) % 400}`
 
 function nameOf(number: number): string {
@@ -208,7 +211,7 @@ const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 
 
 const first = 100_000
 
-/** Groups, the reader in every third of them, and others who own and upload. Gives the id of the reader. */
+/** Adds groups, the reader in every third of them, and other users who own and upload. Answers the id of the reader. */
 async function addPeople(client: ServiceClient, db: pg.Client, { groups, owners, uploaders }: World): Promise<number> {
   const [made] = await client.post<{ user: { _id: number } }[]>('/user', [
     { user: { login: 'bench-reader' }, _password: password },
@@ -231,7 +234,7 @@ async function addPeople(client: ServiceClient, db: pg.Client, { groups, owners,
   return reader
 }
 
-/** Half of the pools are for groups of the reader, half of these for what has a tag. */
+/** Half of the pools have grants for groups of the reader, half of these only for objects with a tag. */
 async function addPools({ client }: Context, world: World): Promise<void> {
   const tags = await addTags(client, world)
   const { masks } = await client.get<{ masks: { name: string; mask_id: number }[] }>('/mask/CURRENT')
@@ -271,7 +274,7 @@ async function addTags(client: ServiceClient, world: World): Promise<number[]> {
   return made?._tags.map(({ _id }) => _id) ?? []
 }
 
-/** Puts the objects into pools, with owners and tags, past the service: its saves are measured elsewhere. */
+/** Puts the objects into pools, with owners and tags, directly in the database: saves of the service are measured elsewhere. */
 async function spread(db: pg.Client, { owners, tags }: World, reader: number): Promise<void> {
   await db.query(
     `with pools as (select array_agg(id order by id) as ids from pool where name::text like '%Bench %'),
@@ -288,7 +291,7 @@ async function spread(db: pg.Client, { owners, tags }: World, reader: number): P
   )
 }
 
-/** A picture for every second object, of one of the uploaders. */
+/** A picture for every second object, uploaded by one of the uploaders. */
 async function addFiles(context: Context, db: pg.Client, { uploaders }: World): Promise<void> {
   const record = await stored(context, 'one.jpg', await noise(60, 40, 2, 80), ['small'])
   await db.query(

@@ -95,7 +95,10 @@ try {
 process.stdout.write(`\n${table(rows)}\n`)
 process.exitCode = values.strict && rows.some((row) => row.ok === false) ? 1 : 0
 
-/** All paths that need the collection, on one service; it is imported for them, and the import is one of them. */
+/**
+ * All paths that need the collection, on one service. The collection is imported for them, and the import is one of the
+ * paths.
+ */
 async function onTheCollection(folder: string): Promise<Row[]> {
   const context = await openContext(folder, say)
   const paths: [name: string, measure: (context: Context) => Promise<Row[]>][] = [
@@ -128,7 +131,7 @@ async function step(name: string, measure: () => Promise<Row[]>): Promise<Row[]>
   return measured
 }
 
-/** The collection as given or found; without one, as many works as it has, made from the sample. */
+/** The collection as given or found; otherwise as many works as it has, made from the sample. */
 async function sourceFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
   const given = values.tate ?? join(import.meta.dirname, '..', '..', 'shared', 'data', 'tate')
   const there = await access(given).then(

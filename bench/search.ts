@@ -20,7 +20,7 @@ export function textSearch(word: string): Record<string, unknown> {
   }
 }
 
-/** The same with two facets: the kinds of works, and the artists behind them. */
+/** The same with two facets: the kinds of works, and their artists. */
 export function facetSearch(word: string): Record<string, unknown> {
   return {
     ...textSearch(word),
@@ -38,7 +38,7 @@ export function facetSearch(word: string): Record<string, unknown> {
 
 let times = 0
 
-/** The same with a condition that all fulfil and no other search has: no cached result of the service answers it. */
+/** The same with a condition that all objects fulfil and no other search has: no cached result of the service answers it. */
 export function freshFacetSearch(word: string): Record<string, unknown> {
   const { search, ...rest } = facetSearch(word) as { search: object[] }
   return {

@@ -13,7 +13,7 @@ const copies = 2
 const amount = 1000
 const connections = 8
 
-/** A collection of the usual size, some 5,000 objects: the same paths as with 89,520, and what an update costs. */
+/** A collection of the usual size, some 5,000 objects: the same paths as with 89,520, and the cost of an update. */
 export async function measureSmall(say: (line: string) => void): Promise<Row[]> {
   const folder = await temporaryFolder()
   try {
@@ -31,7 +31,7 @@ export async function measureSmall(say: (line: string) => void): Promise<Row[]> 
   }
 }
 
-/** Titles of objects, one a request, in processor time until all of them are searchable. */
+/** Updates of titles, one object a request, as processor time until all of them are searchable. */
 async function updates(context: Context): Promise<Row[]> {
   const { client, dsn, service } = context
   const name = 'bench_title'
@@ -58,7 +58,7 @@ async function updates(context: Context): Promise<Row[]> {
     )
     await client.patch(`/db/${name}`, wire(last), { format: 'short', await_index: 60 })
   }
-  // The first ones compile what the others use.
+  // During the first rounds, code is compiled that the others use.
   await round(1)
   await round(2)
   const times = async () => ({ service: await processTime(service.pid), postgres: await postgresTime(dsn) })

@@ -4,7 +4,7 @@ import { atMost, figureOnly, type Row } from './report.ts'
 import { searchLoad, textSearch } from './search.ts'
 import { titleWords } from './words.ts'
 
-/** Somebody types words of titles, letter by letter; and searches for such words whose hits show where they stand. */
+/** A user types words of titles, letter by letter; and searches for such words with highlighting of hits. */
 export async function measureSuggest(context: Context): Promise<Row[]> {
   const word = await titleWords(context.source)
   const typed = (): object => {

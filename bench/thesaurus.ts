@@ -5,7 +5,7 @@ import { atMost, figureOnly, type Row } from './report.ts'
 import { commitTypes, field, value } from './types.ts'
 
 const batch = 1000
-/** Seconds after which what was changed counts as not found. */
+/** Seconds after which a change counts as not found. */
 const longest = 300
 
 interface Stored {
@@ -14,7 +14,7 @@ interface Stored {
 }
 
 /**
- * A thesaurus whose top is renamed and moved right after the import: PostgreSQL has taken no statistics. As many works
+ * The top of a thesaurus is renamed and moved right after the import: PostgreSQL has taken no statistics. As many works
  * link to the top, and each to a term; so the new name concerns all works, the new place all terms and all works.
  */
 export async function measureThesaurus(source: string, terms: number, say: (line: string) => void): Promise<Row[]> {
@@ -22,7 +22,7 @@ export async function measureThesaurus(source: string, terms: number, say: (line
   try {
     const database = new pg.Client(context.dsn)
     await database.connect()
-    // For the whole server: nothing else may take statistics either.
+    // This applies to the whole server: nothing else may take statistics, either.
     await database.query('alter system set autovacuum = off')
     await database.query('select pg_reload_conf()')
     await database.end()
@@ -80,7 +80,7 @@ async function measure(context: Context, terms: number): Promise<Row[]> {
   ]
 }
 
-/** A top, below it rows of ten, below each of these ten more, and so on. */
+/** A top term, ten terms below it, ten below each of these, and so on. */
 async function saveTerms(context: Context, top: number, count: number): Promise<number[]> {
   const ids = [top]
   const found: number[] = []

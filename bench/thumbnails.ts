@@ -1,6 +1,6 @@
 /**
- * What libvips alone makes: pictures of 400 pixels of the files that come over the line, one after the other. A process of
- * the bench, to be compared with the processes of the service.
+ * The work of libvips alone: pictures of 400 pixels of the files whose paths arrive as input, one after the other. A
+ * process of the bench, to be compared with the processes of the service.
  */
 import sharp from 'sharp'
 

@@ -19,7 +19,7 @@ export async function commitTypes(
 
 export const value = (name: string, type: string) => ({ kind: 'column', name, type })
 
-/** A field of a mask that is edited, shown and searched; `standard`: as the title. */
+/** A field of a mask that can be edited, shown and searched; `standard`: used as the title. */
 export const field = (column_name_hint: string, standard = false) => ({
   kind: 'field',
   column_name_hint,

@@ -2,7 +2,7 @@ import { Agent } from 'node:http'
 import type { Json } from '../test/support/client.ts'
 import { send, type WireAnswer, type WireRequest } from './wire.ts'
 
-/** Somebody who calls the service, and how: kept connections, a token. */
+/** A caller of the service, with kept connections and a token. */
 export interface Caller {
   readonly name: string
   readonly token: string | null

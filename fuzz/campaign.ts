@@ -13,15 +13,15 @@ import { pickOperation, shrunk, tally } from './steps.ts'
 import { curlLine, type WireRequest } from './wire.ts'
 import type { World } from './world.ts'
 
-/** Requests at whose beginning much is done for the first time. */
+/** Requests at the start, when much is done for the first time. */
 const warming = 20
-/** Requests among which it is looked for what others have waited for. */
+/** Number of latest requests among which the cause of a wait is searched. */
 const latest = 6
 
-/** So many requests are sent at once, each tenth time. */
+/** Every tenth time, so many requests are sent at once. */
 const together = 5
 
-/** Sends changed requests and judges every answer. @throws {Error} when the tool itself has nothing valid to begin with. */
+/** Sends changed requests and judges every answer. @throws {Error} when the tool itself has no valid request to begin with. */
 export async function fuzz(given: Options): Promise<Report> {
   await using origin = await startOrigin()
   const options = { ...given, hidden: origin.world.pictures.hidden.id }
@@ -104,7 +104,7 @@ export function dictionaryOf(world: World, { keys, values }: Description): Dicti
   }
 }
 
-/** What can stand in addresses of parts of pictures. */
+/** Steps for addresses of parts of pictures. */
 const pictureSteps = [
   ...['original', 'small', 'preview', 'huge', 'full', 'zoom', 'obj_uuid', 'info.json', 'avoid_interpolation'],
   ...['square', 'max', '^max', '0,0,64,64', '500,250,9999,9999', 'pct:50,50,25,25', '1040,0,1,1', '0,0,0,0'],
@@ -121,7 +121,7 @@ interface Drawn {
   build(kept: readonly number[]): WireRequest
 }
 
-/** The request of a number; null when something that was carried out has taken away what the seeds need. */
+/** The request with a number; null when an earlier request has removed data that the seeds need. */
 async function drawn(
   { world, description: { operations } }: Origin,
   stage: Stage,
@@ -139,7 +139,7 @@ async function drawn(
   const parameters = (operation.parameters ?? []).filter((one) => one.in === 'query').map((one) => one.name)
   const dictionary = { ...words, parameters }
   const most = random.below(random.pick([1, 1, 2, 4]))
-  // What is limited by masks shows itself in what is carried out, so some of it is sent as it is.
+  // Limits by masks only show in successful requests, so some requests are sent unchanged.
   const count = by === stage.callers.masked && random.chance(0.4) ? 0 : 1 + most
   return {
     operation,
@@ -207,8 +207,8 @@ async function runEpoch(
 }
 
 /**
- * Sends some requests at once, half of them twice, so that they get into each other's way, and looks at what is stored
- * then. Says whether the epoch ends.
+ * Sends some requests at once, half of them twice, so that they conflict, and then checks the stored data. Answers
+ * whether the epoch ends.
  */
 async function burst(
   origin: Origin,

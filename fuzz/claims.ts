@@ -1,7 +1,7 @@
 import type { Json } from '../test/support/client.ts'
 import type { Scene, SeedRequest } from './seeds.ts'
 
-/** A request by which somebody would get more than they have, if it were carried out without asking for the right to it. */
+/** A request by which a user would gain rights, if it were carried out without a check. */
 export interface Claim {
   readonly operationId: string
   make(scene: Scene, me: number): Promise<SeedRequest>
@@ -175,7 +175,7 @@ export const claims: readonly Claim[] = [
   },
 ]
 
-/** Root goes on with its work: what somebody has set for others takes effect on it. */
+/** Root goes on with its work, so that settings made by other users take effect on it. */
 export async function rootGoesOn({ root, world, fresh }: Scene): Promise<void> {
   const touch = async (name: string, type: string, column: string, value: unknown) => {
     const [stored] = await root.call('GET', `/db/${type}/_all_fields/${world.ids[name]}`)

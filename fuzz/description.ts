@@ -7,10 +7,10 @@ export interface DescribedOperation extends OpenApiOperation {
   template: string
 }
 
-/** What the description says of an answer, ready to be held against one. */
+/** The OpenAPI description, ready to be compared with answers. */
 export interface Description {
   readonly operations: readonly DescribedOperation[]
-  /** What is wrong with the answer; null when it is as described. */
+  /** The difference between the answer and the description; null when it is as described. */
   judge(operation: DescribedOperation, answer: { status: number; type: string; body: Buffer }): string | null
   /** Names of members and parameters that occur anywhere. */
   readonly keys: readonly string[]

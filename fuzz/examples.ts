@@ -12,9 +12,9 @@ const refusals: Readonly<Record<string, number>> = {
   getErrorTest: 400,
   // Nothing runs.
   stopExport: 400,
-  // Not while the configuration does not allow it.
+  // The configuration does not allow it.
   purgeAll: 400,
-  // It is not running.
+  // The task is not running.
   cancelTask: 400,
   followShareLink: 301,
   streamEvents: 426,
@@ -31,7 +31,7 @@ const refusals: Readonly<Record<string, number>> = {
 }
 
 /**
- * Sends the seed of every operation to a service that holds the world, and keeps what was sent and answered.
+ * Sends the seed of every operation to a service that holds the world, and keeps the requests and answers.
  * @throws {Error} when an operation has no seed, or one that is not carried out.
  */
 export async function recordExamples({ description, stage: setStage }: Origin): Promise<Record<string, Example>> {
@@ -54,7 +54,7 @@ export async function recordExamples({ description, stage: setStage }: Origin): 
   return examples
 }
 
-/** Further seeds are no examples, but must be carried out as well, or ask a question, and be answered as described. */
+/** Further seeds are not used as examples, but must be carried out as well, or ask a question, and be answered as described. */
 async function wrongUses(operation: DescribedOperation, stage: Stage, description: Description): Promise<string[]> {
   const wrong: string[] = []
   for (let use = 1; use < seedsOf(operation.operationId).length; use++) {
@@ -91,7 +91,7 @@ function self({ operationId }: DescribedOperation): boolean {
 
 const longestArray = 2
 
-/** Arrays by their first members: an example shows the shape. */
+/** Shortens arrays to their first members: an example shows the shape. */
 function abridged(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, longestArray).map(abridged)
   if (typeof value !== 'object' || value === null) return value
@@ -109,7 +109,7 @@ const told: Record<string, unknown> = {
   _uuid: '0f8fad5b-d9cb-469f-a165-70867728950e',
   uuid: '0f8fad5b-d9cb-469f-a165-70867728950e',
   num_cpu: 4,
-  // The run that is there may be over or not.
+  // The run may be over or in progress.
   moveId: '2',
   size: 480732,
   external_url: 'http://localhost:8080',
@@ -127,11 +127,11 @@ const checked = {
   last: null,
 }
 
-/** Without what differs from run to run: times, tokens, unique ids, the machine. */
+/** Without values that differ from run to run: times, tokens, unique ids, the machine. */
 function stable(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((one) => stable(one, key === 'pit_id' ? 'id' : ''))
   if (typeof value === 'object' && value !== null) {
-    // A run through all files is as far as it is; a move of what holds nothing is over before it is looked at, or after.
+    // The progress of a run through all files differs; a move without contents is over before it is read, or after.
     if ('percent_done' in value && ('checked' in value || 'moved' in value)) {
       const counts = Object.fromEntries(
         ['checked', 'queued', 'removed', 'moved'].filter((name) => name in value).map((name) => [name, 0]),
@@ -139,15 +139,15 @@ function stable(value: unknown, key = ''): unknown {
       const begun = { status: 'running', percent_done: 0, ...counts, finished_at: null }
       return { ...value, ...begun, started_at: '2026-11-21T10:00:00.000Z' }
     }
-    // How many there were before depends on what runs beside the requests.
+    // The number of earlier events depends on background work.
     if ('_basetype' in value && value._basetype === 'event' && 'event' in value) {
       const event = stable({ ...(value.event as object), _id: 205 })
       return { ...(stable({ ...value, _basetype: null }) as object), _basetype: 'event', event }
     }
     if ('mimetype' in value && value.mimetype === 'application/zstd') return { ...value, ...archive }
-    // The check of the index goes on by itself.
+    // The check of the index runs in the background.
     if ('surplus' in value && 'checked' in value) return { ...value, ...checked }
-    // Bytes of renditions are those of the libraries that make them.
+    // Sizes of renditions depend on the libraries that make them.
     if ('count' in value && 'size' in value && value.size !== told.size)
       return stable({ ...value, size: told.size }, key)
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, stable(member, name)]))
@@ -167,10 +167,10 @@ function stable(value: unknown, key = ''): unknown {
   )
     return told._uuid
   if (typeof value !== 'string') return value
-  // The description is read by everybody: what the marked secrets are is not to be found in it.
+  // The description is public: it must not contain the marked secrets.
   const text = value
     .replaceAll(new RegExp(`${secret}[a-z]*`, 'g'), 'reserved')
-    // How long a step has taken.
+    // The duration of a step.
     .replace(/^\d+ ms: /, '0 ms: ')
     .replace(/^(Backup|Files): \d+$/, '$1: 1000')
     .replace(/(x-svc-signature=|\/|^)[0-9a-z]{6}-[\w-]{32}(?=\/|$)/, '$1tpaaaa-signature')

@@ -9,13 +9,13 @@ import { curlLine, type WireRequest } from './wire.ts'
 export interface Options extends Omit<Limits, 'hidden'> {
   requests: number
   seed: number
-  /** Requests until the world is put back to its beginning, and the service started anew. */
+  /** Requests after which the world is reset to its beginning, and the service restarted. */
   epoch: number
-  /** Requests before each epoch by callers who have one right each, on a world of their own. */
+  /** Requests before each epoch by callers with one right each, on a separate world. */
   holders: number
-  /** Most bytes that the service may grow by during an epoch, garbage aside. */
+  /** Most bytes by which the resident memory of the service may grow during an epoch. */
   growth: number
-  /** Sends no more requests after as many seconds. */
+  /** Seconds after which no more requests are sent. */
   seconds?: number
   say(line: string): void
 }
@@ -25,31 +25,31 @@ export interface Finding {
   operationId: string
   caller: string
   detail: string
-  /** The request as it can be sent again. */
+  /** The request as a command that sends it again. */
   curl: string
   /** Number of the request in the run. */
   request: number
-  /** Whether it happens on the world as it is in the beginning. */
+  /** Whether it also happens on the original world. */
   alone: boolean
 }
 
 export interface Report {
-  /** What the valid requests are answered, for the description. */
+  /** Answers to the valid requests, for the description. */
   examples: Record<string, Example>
   requests: number
   carriedOut: number
   refused: number
   findings: Finding[]
-  /** How often a request was looked for that others have waited for. */
+  /** Number of searches for the cause of a wait. */
   searched: number
-  /** Bytes by which the heap grew at most in an epoch. */
+  /** Most bytes by which the resident memory grew in an epoch. */
   growth: number
   slowest: { milliseconds: number; operationId: string }
 }
 
-/** A search for what others have waited for takes a world for each of the latest requests. */
+/** A search for the cause of a wait needs a world for each of the latest requests. */
 const mostSearches = 3
-/** Bytes from which on a request may well be what others have waited for. */
+/** Bytes from which on a request is a likely cause of a wait. */
 const large = 3000
 
 export async function note(
@@ -70,11 +70,11 @@ export async function note(
   const same = (one: Finding): boolean => one.kind === kind && one.operationId === operationId && one.detail === detail
   if (report.findings.some(same)) return
   const alone = kind !== 'description' && (await happensAlone(origin, operation, by, wire, options, kind))
-  // What the caller may see has changed since the beginning: only on the world as it was is it somebody else's.
+  // The caller's rights have changed since the beginning: only on the original world is it data of another user.
   if (kind === 'leak' && !alone) return
-  // Nor does anything count that was slow once.
+  // A request that was slow only once does not count, either.
   if (kind === 'others wait' && !alone) return
-  // Root has sent the files' location elsewhere.
+  // Root has moved the location of files.
   if (detail === '503 ServiceUnavailable' && !alone) return
   const finding = {
     kind,
@@ -92,7 +92,7 @@ export async function note(
   if (kind === 'failure' || kind === 'no answer') options.say(`  ${stage.service.output().slice(-1500)}`)
 }
 
-/** Sends the request again to the world as it was in the beginning. */
+/** Sends the request again on the original world. */
 async function happensAlone(
   origin: Origin,
   operation: DescribedOperation,
@@ -115,8 +115,8 @@ export interface Sent {
 }
 
 /**
- * Everybody else has waited, and not for the request that was under way, or for one of several: looks for it among the latest
- * ones, each of them alone on a world of its own.
+ * Other callers have waited, and not for the request in progress, or for one of several: searches the cause among the
+ * latest requests, each of them alone on a separate world.
  */
 export async function findWaitedFor(
   origin: Origin,
@@ -130,7 +130,7 @@ export async function findWaitedFor(
   for (const one of suspects) {
     const { operation, by, wire, number } = one
     const isLarge = (wire.body?.length ?? 0) + wire.target.length > large
-    // What is small costs no world of its own, unless it is seen again.
+    // A small request gets no world of its own, unless the wait occurs again.
     if (!isLarge && !(stage.service.ended() || (await isLongAgain(stage.service, by, wire, options, 1)))) continue
     if (!(await onOwnWorlds(origin, by, wire, (service, again, sent) => isLongAgain(service, again, sent, options, 1))))
       continue
@@ -140,7 +140,7 @@ export async function findWaitedFor(
   }
 }
 
-/** Whether it is so twice, each time on the world as it was in the beginning. */
+/** Whether it happens twice, each time on the original world. */
 async function onOwnWorlds(
   origin: Origin,
   by: Caller,
@@ -155,7 +155,7 @@ async function onOwnWorlds(
   return true
 }
 
-/** The same caller there, and the request with its token. */
+/** The same caller on that stage, and the request with that caller's token. */
 async function onStage(stage: Stage, by: Caller, wire: WireRequest): Promise<[Caller, WireRequest]> {
   const again = (await stage.called(by.name)) ?? stage.callers.nobody
   const renewed = (text: string): string => (by.token && again.token ? text.replaceAll(by.token, again.token) : text)

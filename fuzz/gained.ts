@@ -3,7 +3,7 @@ import type { Caller } from './caller.ts'
 import { type Holder, mayGain } from './holders.ts'
 import type { World } from './world.ts'
 
-/** What each of them may do, by login: as the service explains it to root. */
+/** The rights of each user, by login: as the service explains them to root. */
 export type RightsByLogin = Readonly<Record<string, readonly string[]>>
 
 export async function rightsOf(root: Caller, world: World, holders: readonly Holder[]): Promise<RightsByLogin> {
@@ -23,7 +23,7 @@ export async function rightsOf(root: Caller, world: World, holders: readonly Hol
   return Object.fromEntries(found)
 }
 
-/** Rights on what the world holds, as they are evaluated for requests of the user. */
+/** Rights on objects of the world, as they are evaluated for requests of the user. */
 async function explained(root: Caller, { pools, objects, objecttypes }: World, user: number): Promise<string[]> {
   const subjects = [
     ...Object.entries(pools).map(([name, pool]) => [name, `pool=${pool}`]),
@@ -32,7 +32,7 @@ async function explained(root: Caller, { pools, objects, objecttypes }: World, u
   ]
   const answers = await Promise.all(
     subjects.map(([, subject]) =>
-      // What was deleted gives nothing.
+      // A deleted object gives no rights.
       root.call('GET', `/right/explain?user=${user}&${subject}`).catch(() => ({ rights: [] })),
     ),
   )
@@ -53,7 +53,7 @@ function nameOf(record: Json, { users, groups }: World): string {
   return `tag ${record._id}`
 }
 
-/** What somebody has in the end that they had not in the beginning, and may not have got by their own right. */
+/** Rights that a user has at the end and not at the beginning, and that their own right does not allow to gain. */
 export function gainedBetween(before: RightsByLogin, after: RightsByLogin): { login: string; what: string[] }[] {
   return Object.entries(after).flatMap(([login, now]) => {
     const had = new Set(before[login])

@@ -14,7 +14,7 @@ import { assembled, type Origin, type Stage, seedsOf } from './stage.ts'
 import { pickOperation, shrunk, tally } from './steps.ts'
 import { curlLine, type WireRequest } from './wire.ts'
 
-/** Root works with what is there after so many requests. */
+/** Number of requests between two actions of root on the existing data. */
 const betweenRoot = 25
 
 interface Drawn {
@@ -25,8 +25,8 @@ interface Drawn {
 }
 
 /**
- * Sends requests as callers who have one right each, while root changes nothing but objects: what any of them has more in the
- * end, they were not given. Says how many requests there were.
+ * Sends requests of callers with one right each, while root changes only objects: all rights that a caller has gained in
+ * the end were not given to it. Answers the number of requests.
  */
 export async function runHolders(
   origin: Origin,
@@ -66,7 +66,7 @@ export async function runHolders(
   return Math.max(sent, 1)
 }
 
-/** Looks for what somebody has got since the beginning. */
+/** Looks for rights that a caller has gained since the beginning. */
 async function noteGained(
   { world }: Origin,
   stage: Stage,
@@ -88,8 +88,8 @@ async function noteGained(
 }
 
 /**
- * The claims that each right is about, as they are, in any order: first by those whose right gives nothing more, since the others may
- * take the grants from them.
+ * The claims for each right, unchanged, in any order: first those of callers whose right gives nothing more, since the
+ * others may take the grants from them.
  */
 function plainClaims({ world }: Origin, random: Random) {
   const all = world.holders.flatMap((holder) => {
@@ -122,7 +122,7 @@ async function drawn(
   if (!request) return null
   const parameters = (operation.parameters ?? []).filter((one) => one.in === 'query').map((one) => one.name)
   const dictionary = { ...words, parameters, values: [...words.values, ...namesOf(holder)] }
-  // A claim as it is shows whether the right is asked for; changed, whether it is asked for everywhere.
+  // An unchanged claim shows whether the right is checked; a changed one, whether it is checked everywhere.
   const most = plain ? 0 : claim || random.chance(0.5) ? random.below(2) : 1 + random.below(3)
   return {
     operation,
@@ -136,7 +136,7 @@ async function drawn(
   }
 }
 
-/** All of them where none is of these operations. */
+/** The claims of these operations; all claims where there are none. */
 function claimsOf(operations: readonly DescribedOperation[]): readonly Claim[] {
   const fitting = claims.filter((claim) => operations.some(({ operationId }) => operationId === claim.operationId))
   return fitting.length > 0 ? fitting : claims
@@ -155,7 +155,7 @@ async function requested(
   return random.chance(0.7) ? aimed(request, stage.scene.world) : request
 }
 
-/** The holder, as settings name people. */
+/** The holder, in the forms in which settings name people. */
 function namesOf({ id }: Holder): unknown[] {
   const user = { _basetype: 'user', user: { _id: id } }
   return [id, user, { user: { _id: id } }, { ...user, rights: { read: {} } }, [{ who: user, rights: { read: {} } }]]

@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts'
 import type { Kind } from './secrets.ts'
 import { password, type World } from './world.ts'
 
-/** A user with exactly one right: a system right, or a right on one thing that nobody else but root may see. */
+/** A user with exactly one right: a system right, or a right on one thing that only root can see otherwise. */
 export interface Holder {
   readonly login: string
   readonly id: number
@@ -14,8 +14,9 @@ type Context = 'system' | 'pool' | 'objecttype-without-pool' | 'tag' | 'user' | 
 const contexts: readonly Context[] = ['system', 'pool', 'objecttype-without-pool', 'tag', 'user', 'group']
 
 /**
- * What a right legitimately shows; one that is not named shows nothing of what is hidden. Pool rights are those on the closed
- * pool, rights of an object type those on persons, the others those on the hidden user, the hidden group and a tag.
+ * The secrets that a right legitimately shows; a right that is not named shows none of them. Pool rights are those on the
+ * closed pool, rights of an object type those on persons, the others those on the hidden user, the hidden group and a
+ * tag.
  */
 const shows: Readonly<Record<string, readonly Kind[]>> = {
   'pool-bag_read': ['pool'],
@@ -26,17 +27,17 @@ const shows: Readonly<Record<string, readonly Kind[]>> = {
   'user-bag_write': ['user'],
   'group-bag_read': ['group'],
   'group-bag_write': ['group'],
-  // Groups that give no more than user managers have are theirs to put people into, and members see their groups.
+  // User managers may put people into groups that give no more than they have, and members see their groups.
   'system-system.user': ['user', 'group'],
   'system-system.group': ['group'],
-  // Whoever changes the grants of something may give themselves all that these can give.
+  // A user who may change the grants of something may give themselves all rights that these can give.
   'pool-bag_acl': ['pool', 'record', 'file'],
   'user-acl': ['user'],
   'group-acl': ['group'],
   'system-system.objecttypemanager': ['person'],
 }
 
-/** What a right legitimately lets its holder gain, as `gained.ts` names it. */
+/** The rights that a right legitimately lets its holder gain, as `gained.ts` names them. */
 const gains: Readonly<Record<string, RegExp>> = {
   'pool-bag_acl': /^(closed|vault): /,
   'user-acl': /^hidden user: /,
@@ -47,12 +48,12 @@ const gains: Readonly<Record<string, RegExp>> = {
   'system-system.group': /^hidden group: /,
 }
 
-/** Without it no request of such a right is carried out; alone it gives nothing. */
+/** A right needed so that requests for the tested right are carried out; by itself it gives nothing. */
 const needed: Readonly<Record<string, string>> = Object.fromEntries(
   containerRights.map((name) => [`pool-${name}`, 'system.poolmanager']),
 )
 
-/** Operations that a right is about, by their id; the first that fits the login. */
+/** Operations that a right concerns, by their id; the first entry that fits the login is used. */
 const about: readonly (readonly [login: RegExp, operations: RegExp])[] = [
   [/^pool-bag/, /Pool|Objects?$/],
   [/^pool-asset|^objecttype.*asset/, /File|iiif|zoom|Upload|Object/],
@@ -75,7 +76,7 @@ const about: readonly (readonly [login: RegExp, operations: RegExp])[] = [
   [/event/, /Event/],
 ]
 
-/** The right that nothing asks for, and all that are like it: together they give no more than none. */
+/** The rights that no part of the service checks: together they give nothing. */
 const unasked = 'system-unasked'
 
 interface Held {
@@ -84,7 +85,7 @@ interface Held {
   readonly rights: Readonly<Record<string, object>>
 }
 
-/** Every right of the catalogue, each for somebody of its own; those that no part of the service asks for have one together. */
+/** Every right of the catalogue, each for a separate user; rights that no part of the service checks share one user. */
 export const held: readonly Held[] = contexts.flatMap((context): Held[] => {
   const { rights } = rightsCatalogue[context]
   const asked = rights.filter(({ name, asker }) => asker === undefined && name !== 'system.root')
@@ -97,7 +98,7 @@ function grantedOf(rights: readonly RightDefinition[]): Record<string, object> {
   return Object.fromEntries(rights.map(({ name, parameters }) => [name, givenBy(parameters)]))
 }
 
-/** A system right with all that its parameters give; lists of ids limit, so they are left out. */
+/** A system right with all values of its parameters; lists of ids would limit it, so they are left out. */
 function givenBy(parameters: readonly RightParameter[]): object {
   const given = parameters.flatMap(({ name, type, choices }): (readonly [string, unknown])[] => {
     if (type === 'bool' && name !== 'allow_update_and_remove') return [[name, true]]
@@ -106,7 +107,7 @@ function givenBy(parameters: readonly RightParameter[]): object {
   return Object.fromEntries(given)
 }
 
-/** Logins that the tables name. */
+/** Logins in the tables above. */
 export const exempt: readonly string[] = [...Object.keys(shows), ...Object.keys(gains)]
 
 const byLogin: ReadonlyMap<string, Held> = new Map(held.map((one) => [one.login, one]))
@@ -115,11 +116,11 @@ export const isHolder = (login: string): boolean => byLogin.has(login)
 export const isAbout = (login: string, operationId: string): boolean =>
   about.find(([one]) => one.test(login))?.[1].test(operationId) ?? false
 export const shownTo = (login: string): readonly Kind[] => shows[login] ?? []
-/** Whether the right gives its holder more, and by that may take something from the others. */
+/** Whether the right gives its holder more, with which the holder may take something from the others. */
 export const givesMore = (login: string): boolean => login in gains || /-(bag_)?delete$/.test(login)
 export const mayGain = (login: string, what: string): boolean => gains[login]?.test(what) ?? false
 
-/** Makes the holders through the front door. */
+/** Makes the holders through the API. */
 export async function addHolders(root: Caller, world: World): Promise<Holder[]> {
   const holders: Holder[] = []
   for (let first = 0; first < held.length; first += 20) {
@@ -153,7 +154,7 @@ export async function addHolders(root: Caller, world: World): Promise<Holder[]> 
   return holders
 }
 
-/** Whoever were to make themselves the contact would read what lies there. */
+/** A user who made themselves the contact would read the objects there. */
 const toContact = { who: { _pool_contact: true }, rights: { read: {}, mask: {} } }
 
 async function grantPool(root: Caller, world: World, grants: readonly object[]): Promise<void> {

@@ -109,7 +109,7 @@ export function hostileValue(random: Random): unknown {
   }
 }
 
-/** What patterns go over again and again, or parsers go down on: each is repeated. */
+/** Pieces that make patterns backtrack, or parsers fail: each is repeated. */
 const pieces = [
   ...[
     '.',
@@ -153,7 +153,10 @@ const pieces = [
   ],
 ]
 
-/** One piece again and again, or one after the other, with what does not fit it at an end or none, in the length that it may have. */
+/**
+ * One piece again and again, or several one after the other, with or without an unfitting piece at an end, up to the
+ * given length.
+ */
 export function longText(random: Random, longest: number): string {
   const runs = random.pick([1, 4])
   const run = Array.from({ length: runs }, () => {

@@ -9,9 +9,9 @@ import type { WireAnswer, WireRequest } from './wire.ts'
 export interface Limits {
   /** Milliseconds that an answer may take. */
   slow: number
-  /** Milliseconds for which the event loop may work on one thing while everybody else waits. */
+  /** Milliseconds that one turn of the event loop may take while all other callers wait. */
   turn: number
-  /** A picture that nobody but root may see: nothing of it is read as text. */
+  /** A picture that only root can see: its content cannot be found as text. */
   hidden: number
 }
 
@@ -19,13 +19,13 @@ export interface Judgement {
   carriedOut: boolean
   milliseconds: number
   failure: { kind: string; detail: string } | null
-  /** Everybody else has waited: for it, or for what an earlier one has left to be done. */
+  /** Other callers have waited: for this request, or for work left by an earlier one. */
   othersWaited?: boolean
-  /** The caller's session has ended, so nothing that follows would mean anything. */
+  /** The caller's session has ended, so further requests would have no meaning. */
   lost: boolean
 }
 
-/** Sends the request and says what is wrong with the answer, or with what it left behind. */
+/** Sends the request and finds faults of the answer, or of its effects. */
 export async function judge(
   service: FuzzedService,
   by: Caller,
@@ -40,7 +40,7 @@ export async function judge(
   )
 }
 
-/** The same among others that are sent at the same time: whose change it is that is seen then, nobody can say. */
+/** The same among others that are sent at the same time: a visible change cannot be attributed to one of them. */
 export function judgeTogether(
   service: FuzzedService,
   by: Caller,
@@ -69,7 +69,7 @@ async function judged(
     answer = await by.send(wire, 10 * limits.slow)
   } catch (error) {
     const detail = service.ended() ? 'the service ended' : (error as Error).message
-    // The refusal of a head that is too large has a body, since nobody has read yet that it was a HEAD.
+    // The refusal of a head that is too large has a body, since the method HEAD was not read yet.
     if (wire.method === 'HEAD' && detail.includes('Parse Error')) {
       return { carriedOut: false, milliseconds: 0, failure: null, lost: false }
     }
@@ -94,10 +94,10 @@ async function judged(
 }
 
 function failureOf({ status, body }: WireAnswer, wire: WireRequest): Judgement['failure'] {
-  // A limit that was reached is no failure; that it takes long to be reached is one of its own.
+  // Reaching a limit is no failure; taking long to reach it is judged separately.
   if (status >= 500 && codeOf(body) !== 'TimeLimitExceeded')
     return { kind: 'failure', detail: `${status} ${codeOf(body)}` }
-  // Bytes that are no request may be met with silence.
+  // Bytes that are not a request may get no answer.
   return status === 0 && !wire.bytes ? { kind: 'no answer', detail: 'the connection was closed' } : null
 }
 
@@ -105,7 +105,7 @@ function codeOf(body: Buffer): string {
   return /"code": ?"(\w+)"/.exec(body.toString('latin1'))?.[1] ?? ''
 }
 
-/** Whether the answer tells what this caller may not see; root sees everything. */
+/** Whether the answer reveals data that this caller may not see; root sees everything. */
 function leakOf({ body, headers }: WireAnswer, by: Caller): Judgement['failure'] {
   if (by.name === 'root') return null
   const text = `${JSON.stringify(headers)}${body.toString('utf8')}`
@@ -114,7 +114,7 @@ function leakOf({ body, headers }: WireAnswer, by: Caller): Judgement['failure']
   return { kind: 'leak', detail: `it tells ${JSON.stringify(text.slice(Math.max(0, place - 60), place + 20))}` }
 }
 
-/** No request has a signature of the hidden picture, so whatever comes of it is seen by the rights of who asks. */
+/** No request has a signature of the hidden picture, so an answer depends only on the rights of the caller. */
 function pictureLeakOf(
   { status }: WireAnswer,
   by: Caller,
@@ -137,7 +137,7 @@ function decodedPath(target: string): string {
   }
 }
 
-/** Another process may have had the processor: three slow answers in a row are the service's own. */
+/** Another process may have used the processor: only three slow answers in a row are attributed to the service. */
 async function slowness(
   answer: WireAnswer,
   by: Caller,
@@ -157,8 +157,8 @@ const isLong = ({ worked, waited }: Turn, limits: Limits): boolean => worked > l
 export const othersWait = ({ turn }: Limits) => ({ kind: 'others wait', detail: `for more than ${turn} ms` })
 
 /**
- * Whether everybody else waits for this request whenever it is sent, `times` in a row. What is measured is the work of the
- * service's thread, which other processes do not lengthen; what an earlier request has left to be done is done before.
+ * Whether other callers wait for this request whenever it is sent, `times` in a row. It measures the processor time of
+ * the service's thread, which other processes do not lengthen; work left by an earlier request is done before.
  */
 export async function isLongAgain(
   service: FuzzedService,
@@ -177,10 +177,10 @@ export async function isLongAgain(
   return true
 }
 
-/** Downloads are logged, those of files, of results of exports and of harvested records. */
+/** Downloads are logged: those of files, of results of exports and of harvested records. */
 const logged = /\/(?:eas\/download|export|objects|oai)(?:[/?]|$)/
 
-/** What is refused, asks a question, only reads or is a dry run changes nothing. */
+/** Checks that a request changes nothing when it is refused, asks a question, only reads or is a dry run. */
 async function changeOf(
   service: FuzzedService,
   before: number,
@@ -194,7 +194,7 @@ async function changeOf(
   const after = await service.lastChange()
   if (after.id === before) return null
   if (after.table === 'event' && answer.status < 300 && logged.test(wire.target)) return null
-  // What an earlier request left to be done in the background may be done now: the same must happen again.
+  // Background work of an earlier request may be done now: the same must happen again.
   await service.rest()
   const settled = await service.lastChange()
   const again = await by.send(wire).catch(() => null)
@@ -209,11 +209,11 @@ function descriptionOf(
   wire: WireRequest,
   description: Description,
 ): Judgement['failure'] {
-  // What the layer below the operations answers is the same everywhere and described by HTTP itself.
+  // Answers of the layer below the operations are the same everywhere and described by HTTP itself.
   if ([408, 415, 417, 431].includes(answer.status)) return null
   if (wire.bytes || wire.method !== operation.method) return null
   const code = codeOf(answer.body)
-  // A changed path may be that of another operation, or of none.
+  // A changed path may belong to another operation, or to none.
   if (code === 'UnknownEndpointMethod' || !addresses(operation, wire.target, description)) return null
   const type = String(answer.headers['content-type'] ?? '')
   try {
@@ -225,7 +225,7 @@ function descriptionOf(
   }
 }
 
-/** Whether the address is one of the operation and not, say, of `list` beside `{id}`: what is written out goes before what is open. */
+/** Whether the address is one of the operation and not, say, of `list` beside `{id}`: literal steps win over parameters. */
 function addresses(operation: DescribedOperation, target: string, { operations }: Description): boolean {
   const got = (target.split('?', 1)[0] ?? '').split('/')
   const fitting = operations.filter(({ method, template }) => method === operation.method && fits(template, got))
@@ -237,14 +237,14 @@ const openSteps = ({ template }: DescribedOperation): number => template.split('
 
 function fits(template: string, got: readonly string[]): boolean {
   const steps = template.split('/')
-  // The last step of such a template takes all that follow.
+  // The last step of such a template matches all that follow.
   const long = template.endsWith('{path}') && got.length > steps.length
   if (!long && got.length !== steps.length) return false
   return steps.every((step, index) => (step.startsWith('{') ? got[index] !== '' : step === got[index]))
 }
 
 function sessionEnded(answer: WireAnswer, by: Caller, wire: WireRequest): boolean {
-  // Introspection refuses clients, a refresh other tokens than that of the caller.
+  // Introspection refuses clients; a refresh refuses tokens other than those of the caller.
   if (/^\/api\/oauth2\/(introspect|refresh)/.test(wire.target)) return false
   return (
     answer.status === 401 && by.token !== null && wire.headers.authorization === `Bearer ${by.token}` && !wire.bytes

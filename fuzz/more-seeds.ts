@@ -5,7 +5,7 @@ import { addWork, deepLinkOf, harvested, type Scene, type Seed, type SeedRequest
 const en = (text: string) => ({ 'en-US': text })
 const search = (body: (scene: Scene) => object): Seed => ({ make: (scene) => ({ body: body(scene) }) })
 
-/** What a version of the picture of the bridge can be had by: the end of one of its signed addresses. */
+/** The address of a version of the picture of the bridge: the end of one of its signed addresses. */
 async function addressOf({ root, world }: Scene, version: string, kind: 'url' | 'iiif_url' | 'zoom_url') {
   const { versions } = await root.call('GET', `/eas/${world.pictures.bridge.id}`)
   const { pathname, searchParams } = new URL(versions[version][kind])
@@ -22,7 +22,7 @@ const part = (kind: 'iiif_url' | 'zoom_url', version: string, tail: string, head
   },
 })
 
-/** By the rights of the caller alone. */
+/** Without a signature: only by the rights of the caller. */
 const ownPart = (version: string, tail: string): Seed => ({
   make: async (scene) => {
     const [id, hash] = (await addressOf(scene, version, 'url')).steps
@@ -53,7 +53,7 @@ const harvests: readonly Record<string, string | number>[] = [
   { verb: 'ListRecords', metadataPrefix: 'native', set: 'pool:1', 'event.info': '{"portal": "fuzz"}' },
 ]
 
-/** Valid requests of operations that have more than one way to be used; the first of each stands in fuzz/seeds.ts. */
+/** Valid requests of operations that have more than one way to be used; the first of each is in fuzz/seeds.ts. */
 export const moreSeeds: Record<string, readonly Seed[]> = {
   openDeepLink: [
     '/latest/format/xml_native',

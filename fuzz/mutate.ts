@@ -10,13 +10,13 @@ export interface Dictionary {
   readonly parameters: readonly string[]
   readonly values: readonly unknown[]
   readonly paths: readonly string[]
-  /** Parts of addresses that are taken apart. */
+  /** Parts of addresses whose steps are mutated. */
   readonly steps: readonly string[]
 }
 
 type Mutation = (request: FuzzRequest, random: Random, words: Dictionary) => void
 
-/** Changes the request at one place; what it does depends on the request, the numbers and the words alone. */
+/** Changes the request at one place; the result depends only on the request, the numbers and the words. */
 export function mutate(request: FuzzRequest, random: Random, words: Dictionary): void {
   const kinds: [number, Mutation][] = [
     [request.body === undefined ? 0 : 60, mutateBody],
@@ -39,7 +39,7 @@ export function mutate(request: FuzzRequest, random: Random, words: Dictionary):
 type Place = readonly (string | number)[]
 
 function placesOf(value: unknown, path: Place = []): Place[] {
-  // Below, one place is like the other.
+  // Deeper places are all alike.
   if (path.length > 30) return [path]
   if (Array.isArray(value)) return [path, ...value.flatMap((member, index) => placesOf(member, [...path, index]))]
   if (typeof value !== 'object' || value === null || value.constructor !== Object) return [path]
@@ -60,7 +60,7 @@ function replaced(value: unknown, path: Place, change: (old: unknown) => unknown
 
 function mutateBody(request: FuzzRequest, random: Random, words: Dictionary): void {
   const places = placesOf(request.body)
-  // The root alone is seldom interesting.
+  // The root itself is seldom interesting.
   const place = random.pick(places.length > 1 && random.chance(0.95) ? places.slice(1) : places)
   request.body = replaced(request.body, place, (old) => changed(old, request.body, random, words))
 }
@@ -138,10 +138,10 @@ function changedText(old: string, random: Random): string {
   return random.chance(0.5) ? old.slice(0, place) + piece + old.slice(place) : piece
 }
 
-/** Characters of a text in a body, and in an address or a header, which are bounded together. */
+/** Characters of a text in a body, and in an address or a header, which have a common limit. */
 const [longInBody, longInHead] = [160_000, 7000]
 
-/** A text somewhere that goes on and on. */
+/** A very long text at some place. */
 function mutateLong(request: FuzzRequest, random: Random): void {
   const texts = placesOf(request.body).filter((place) => typeof at(request.body, place) === 'string')
   const { query, path } = request
@@ -168,7 +168,7 @@ function mutateLong(request: FuzzRequest, random: Random): void {
       'content-type',
       'accept',
     ])
-    // Bytes alone can stand in a header.
+    // Only bytes are allowed in a header.
     request.headers = { ...request.headers, [header]: text.replaceAll(/[^\x20-\x7e]/g, '.') }
   }
 }
@@ -211,7 +211,7 @@ function mutatePath(request: FuzzRequest, random: Random, words: Dictionary): vo
   request.path = { ...request.path, [name]: changed }
 }
 
-/** An address whose steps mean something, such as a part of a picture: one of them is another, more, or gone. */
+/** An address whose steps have a meaning, such as a part of a picture: one of them is replaced, added, or removed. */
 function changedSteps(steps: readonly string[], text: string, random: Random, { steps: known }: Dictionary): string {
   const place = random.below(steps.length)
   const step = random.chance(0.75) ? random.pick(known) : text
@@ -265,13 +265,13 @@ const strangeHeaders: [string, string[]][] = [
 function mutateHeaders(request: FuzzRequest, random: Random): void {
   const [name, values] = random.pick(strangeHeaders)
   const value = random.pick(values)
-  // A length that does not fit needs a socket of its own: the client would wait for what never comes.
+  // A wrong length needs a separate socket: the client would wait for data that never comes.
   if (name === 'content-length' || name === 'transfer-encoding' || name === 'expect' || name === 'host') {
     request.late.push((wire) => asBytes(wire, (head) => `${head}\r\n${name}: ${value}`))
   } else request.headers = { ...request.headers, [name]: value }
 }
 
-/** The request as bytes of its own connection. */
+/** The request as raw bytes on a separate connection. */
 function asBytes(wire: WireRequest, change: (head: string) => string): WireRequest {
   if (wire.bytes) return wire
   const length = wire.body ? { 'content-length': `${wire.body.length}` } : {}

@@ -2,8 +2,8 @@ import type { SeedRequest } from './seeds.ts'
 import { narrowMask, type World } from './world.ts'
 
 /**
- * A request turned to the work of which the caller who is limited by masks sees the title, in the mask that they may use:
- * sent as it is, most would be refused before anything could show.
+ * The request, turned to the work whose title the caller with limited masks can see, in the mask that they may use: sent
+ * unchanged, most requests would be refused before a fault could show.
  */
 export function narrowed(seed: SeedRequest, { objects, ids, pools }: World): SeedRequest {
   const numbers = new Map([
@@ -16,7 +16,7 @@ export function narrowed(seed: SeedRequest, { objects, ids, pools }: World): See
   return turned(seed, numbers, narrowMask)
 }
 
-/** A request turned to what nobody but root may see: the things on which the callers with one right have it. */
+/** The request, turned to the things that only root can see otherwise: those on which the callers with one right have it. */
 export function aimed(
   seed: SeedRequest,
   { objects, ids, pools, users, groups, tags, pictures, objecttypes }: World,

@@ -10,13 +10,13 @@ const chunk = (name: string, data: Buffer): Buffer => {
 }
 
 /**
- * A PNG of black and white squares. Its bytes are the same on every machine, as nothing in it is compressed: examples show its
- * hash. `comment` stands in it as text, so that whoever is answered with the original is seen to be.
+ * A PNG of black and white squares. Its bytes are the same on every machine, as nothing in it is compressed: examples
+ * show its hash. `comment` is in it as text, so that an answer with the original can be recognised.
  */
 export function chessboard(width: number, height: number, comment: string): Buffer {
   const row = (y: number): Buffer => {
     const bytes = Buffer.alloc(1 + Math.ceil(width / 8))
-    // Squares of 16 pixels: two bytes of the one colour, two of the other.
+    // Squares of 16 pixels: two bytes of one colour, two of the other.
     for (let at = 1; at < bytes.length; at++) bytes[at] = ((at - 1) >> 1) % 2 === (y >> 4) % 2 ? 0xff : 0
     return bytes
   }

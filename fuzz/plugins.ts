@@ -1,13 +1,13 @@
 import { zip } from '../test/files/documents.ts'
 import type { Caller } from './caller.ts'
 
-/** What a seed has of a scene. */
+/** The parts of a scene that these seeds need. */
 interface Scene {
   readonly root: Caller
   fresh(): number
 }
 
-/** Says what it is told. */
+/** Answers its input. */
 const echo = '#!/bin/sh\ncat\n'
 
 function archive(name: string): Buffer {
@@ -36,13 +36,13 @@ export async function pluginArchive({ root, fresh }: Scene, name = `fuzz-${fresh
   return JSON.parse(answer.body.toString())[0]._id
 }
 
-/** A plugin that is there, and off. */
+/** An installed plugin that is off. */
 export async function addPlugin(scene: Scene, name?: string): Promise<number> {
   const body = { type: 'zip', zip_file: { _id: await pluginArchive(scene, name) } }
   return (await scene.root.call('PUT', '/plugin/manage', body)).id
 }
 
-/** The one that is on. */
+/** The plugin that is on. */
 export async function pluginThatIsOn(scene: Scene): Promise<string> {
   const { plugins } = await scene.root.call('GET', '/plugin')
   if (plugins.length > 0) return plugins[0].name

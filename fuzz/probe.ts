@@ -1,9 +1,9 @@
 /**
- * Loaded into the service before it starts: tells, when it is asked, its memory after the garbage is gone, or the longest
- * turn of its event loop since it was asked last. For as long as a turn everybody else waits.
+ * Loaded into the service before it starts. On request, it reports the memory after a garbage collection, or the longest
+ * turn of the event loop since the last request. During a turn, all other callers wait.
  */
 export interface Turn {
-  /** Milliseconds that the thread has worked: what other processes take of the machine is no part of it. */
+  /** Milliseconds that the thread has worked: time of other processes on the machine is not included. */
   readonly worked: number
   /** Milliseconds of the clock. */
   readonly waited: number
@@ -18,7 +18,7 @@ function now(): Turn {
   return { worked: (user + system) / 1000, waited: performance.now() }
 }
 
-/** What has been worked since the last look was one turn, or a few short ones. */
+/** The work since the last look was one turn, or a few short ones. */
 function look(): void {
   const after = now()
   longest = {
@@ -32,11 +32,11 @@ setInterval(look, pause).unref()
 function tellMemory(): void {
   const collect = (globalThis as { gc?: () => void }).gc
   collect?.()
-  // What finalisers have let go is gone with the next one.
+  // Memory released by finalisers is freed by the next collection.
   setTimeout(() => {
     collect?.()
     process.send?.({ memory: process.memoryUsage() })
-    // It was the tool that has made this turn long.
+    // This long turn was caused by the tool itself.
     before = now()
   }, 50)
 }

@@ -1,4 +1,4 @@
-/** Numbers that depend on the seed alone, so that a run can be repeated. */
+/** Numbers that depend only on the seed, so that a run can be repeated. */
 export interface Random {
   /** At least 0, less than 1. */
   next(): number

@@ -1,6 +1,6 @@
 import { jsonText, type WireRequest } from './wire.ts'
 
-/** A request by its parts, as seeds make it and mutations change it. */
+/** A request in parts, as seeds make it and mutations change it. */
 export interface FuzzRequest {
   operationId: string
   method: string
@@ -9,10 +9,10 @@ export interface FuzzRequest {
   path: Record<string, string>
   query: [string, string][]
   headers: Record<string, string>
-  /** JSON, the fields of a form, or bytes as they are; `undefined`: none. */
+  /** JSON, the fields of a form, or raw bytes; `undefined`: none. */
   body: unknown
   type: 'application/json' | 'application/x-www-form-urlencoded'
-  /** Changes to the finished bytes of body or head, in order. */
+  /** Changes to the finished body or head, in order. */
   late: ((wire: WireRequest) => WireRequest)[]
 }
 
@@ -35,7 +35,7 @@ export function wireOf(request: FuzzRequest): WireRequest {
   return request.late.reduce((sent, change) => change(sent), wire)
 }
 
-/** Percent encoding of any text; half a surrogate pair becomes its three bytes, which are no UTF-8. */
+/** Percent encoding of any text; half a surrogate pair becomes three bytes that are not valid UTF-8. */
 function encoded(text: string): string {
   return [...text]
     .map((letter) => {

@@ -1,13 +1,13 @@
 /**
- * `npm run fuzz`: sends changed requests of every endpoint to a service of its own, and fails on answers that should
- * not be. Options: --requests, --seed, --epoch, --holders, --slow and --turn (milliseconds that an answer may
- * take, and for which others may wait), --growth (MB).
+ * `npm run fuzz`: sends changed requests to every endpoint of a separate service, and fails on wrong answers. Options:
+ * --requests, --seed, --epoch, --holders, --slow and --turn (milliseconds that an answer may take, and for which others
+ * may wait), --growth (MB).
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { fuzz } from './campaign.ts'
 
-// A service is started for each epoch; this saves it half of the time that loading takes.
+// A service is started for each epoch; the compile cache saves half of its loading time.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '..', 'node_modules', '.cache', 'compile')
 
 const { values } = parseArgs({

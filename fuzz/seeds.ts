@@ -11,7 +11,7 @@ export interface SeedRequest {
   query?: Record<string, string | number>
   headers?: Record<string, string>
   body?: unknown
-  /** Who sends it valid; `root` where nothing is said. */
+  /** The caller for whom it is valid; `root` by default. */
   by?: Caller
 }
 
@@ -20,14 +20,14 @@ export interface Scene {
   readonly root: Caller
   /** Limited by masks. */
   readonly masked: Caller
-  /** A number that was not there before: for names that must be new. */
+  /** A new number: for names that must be unique. */
   fresh(): number
-  /** Signs in as somebody whose session may end. */
+  /** Signs in a user whose session may end. */
   signIn(login: string, password: string): Promise<Caller>
 }
 
 export interface Seed {
-  /** Makes the request; what it needs is made through the front door. */
+  /** Makes the request; data that it needs is made through the API. */
   make(scene: Scene): SeedRequest | Promise<SeedRequest>
 }
 
@@ -99,7 +99,7 @@ const addPicture = async ({ root, fresh }: Scene): Promise<number> => {
   return JSON.parse(answer.body.toString())[0]._id
 }
 
-/** With one entry, `notes.txt`. */
+/** An archive with one entry, `notes.txt`. */
 const archive = Buffer.from(
   'UEsDBBQAAAAIAIMYIlxpW/sSEwAAACoAAAAJAAAAbm90ZXMudHh0C89ILFHILFEoTqws1uMKx8MDAFBLAQIUAxQAAAAIAIMYIlxpW/sSEwAAACoAAAAJAAAAAAAAAAAAAACAAQAAAABub3Rlcy50eHRQSwUGAAAAAAEAAQA3AAAAOgAAAAAA',
   'base64',
@@ -113,7 +113,7 @@ const addArchive = async ({ root, fresh }: Scene): Promise<{ fileId: number; has
   return { fileId, hash, version: 'original' }
 }
 
-/** Of a file that is there: what lies on the web is fetched from nowhere. */
+/** A reference of an existing file: nothing is fetched from the web. */
 const known = async ({ root, fresh }: Scene): Promise<{ url: string; reference: string }> => {
   const number = fresh()
   const query = new URLSearchParams({ filenames: `["${number}.json"]`, references: `["known:${number}"]` })
@@ -130,7 +130,7 @@ const begunUpload = ({ fresh }: Scene): Record<string, string> => ({
   'upload-metadata': `filename ${Buffer.from(`${fresh()}.json`).toString('base64')}`,
 })
 
-/** The id of an upload in pieces of which nothing is there. */
+/** The id of an upload in pieces without any piece. */
 const addUpload = async (scene: Scene): Promise<string> => {
   const { root } = scene
   const headers = { ...begunUpload(scene), authorization: `Bearer ${root.token}` }
@@ -138,11 +138,11 @@ const addUpload = async (scene: Scene): Promise<string> => {
   return String(answer.headers.location).split('/').at(-1) ?? ''
 }
 
-/** Of the picture of the bridge, for those who may see it. */
+/** The address of the picture of the bridge, for callers who may see it. */
 const picturePlace = ({ world: { pictures } }: Scene, part: string): string =>
   `${pictures.bridge.id}/${pictures.bridge.hash}/${part}`
 
-/** A move of nothing; the same each time, so that it may go on. */
+/** A move without contents; always the same one, so that it may be in progress. */
 const startMove = async ({ root }: Scene) => {
   const known = (await root.call('GET', '/system/location/list')) as Json[]
   const find = async (name: string): Promise<number> => {
@@ -349,7 +349,7 @@ const addMapping = async (scene: Scene): Promise<{ mapping: string }> => ({
   mapping: `${(await scene.root.call('PUT', '/xmlmapping/mapping', mappingOf(scene))).id}`,
 })
 
-/** A publication of a picture of the world; the target of it is in the base configuration. */
+/** A publication of a picture of the world; its target is in the base configuration. */
 async function publicationOf({ root, world }: Scene): Promise<Json> {
   const collectors = [{ internalname: 'portal', displayname: { 'en-US': 'Portal' }, url: 'https://portal.example/' }]
   await root.call('POST', '/config/system/config/publish', { collectors })
@@ -369,8 +369,8 @@ async function addPublication(scene: Scene): Promise<number> {
   return publish._id
 }
 
-/** The path of an object behind deep links, which are on. */
-/** Harvesters get what the user `oai_pmh` may read. */
+/** The path of an object in deep links, after these are switched on. */
+/** Harvesters get the objects that the user `oai_pmh` may read. */
 export async function harvested({ root }: Scene): Promise<void> {
   await root.call('POST', '/config/system/config/oai_pmh', { enabled: true, records_limit: 10 })
 }
@@ -406,7 +406,7 @@ async function addExport({ root, fresh }: Scene): Promise<Json> {
   })
 }
 
-/** The same by its address; `uuid`: also that of its transport. With a path it has run. */
+/** The path of an export; `uuid`: also the uuid of its transport. With a path, it has run. */
 async function exportPath(scene: Scene, path?: string, uuid = false): Promise<Json> {
   const made = await addExport(scene)
   if (path !== undefined) {
@@ -423,7 +423,7 @@ async function exportPath(scene: Scene, path?: string, uuid = false): Promise<Js
   }
 }
 
-/** Everything that an export can say. */
+/** An export with all its members. */
 function exportBody(fresh: () => string | number): Json {
   return {
     _basetype: 'export',
@@ -459,7 +459,7 @@ function exportBody(fresh: () => string | number): Json {
   }
 }
 
-/** It does not run by itself. */
+/** It has no schedule. */
 const taskOf = () => ({
   _basetype: 'task',
   task: {
@@ -478,7 +478,7 @@ async function addTask(scene: Scene): Promise<{ taskId: number }> {
   return { taskId: (await scene.root.call('POST', '/task', taskOf())).task._id }
 }
 
-/** One at a time is made. */
+/** Only one backup can be made at a time. */
 async function readyForBackup({ root }: Scene): Promise<void> {
   const places = { originals: 'file', versions: '', backups: 'file' }
   await root.call('POST', '/config/system/config/location_defaults', places)
@@ -498,7 +498,7 @@ async function addShareLink({ root }: Scene): Promise<string> {
   return id
 }
 
-/** The stored document of the working copy or of settings, sent back as it is. */
+/** The stored document of the working copy or of settings, sent back unchanged. */
 const echoed = (path: string): Seed => ({ make: async ({ root }) => ({ body: await root.call('GET', path) }) })
 
 const headOf = (path: string): Seed => ({
@@ -569,10 +569,10 @@ export const seeds: Record<string, Seed> = {
     },
   },
   listPasskeys: { make: () => ({ query: { user_id: 1 } }) },
-  // It takes a device to make one.
+  // Making one needs a device.
   renamePasskey: { make: () => ({ path: { id: noPasskey }, body: { name: 'my key' } }) },
   removePasskey: { make: () => ({ path: { id: noPasskey } }) },
-  // No mail server is configured there.
+  // The tested service has no mail server.
   sendMail: { make: () => ({ body: { to: ['ada@example.org'], subject: 'Hello', text: 'It is here.' } }) },
   sendTestMail: { make: () => ({ body: { to: 'ada@example.org' } }) },
   createShareLink: {

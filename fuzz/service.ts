@@ -11,22 +11,22 @@ import type { Turn } from './probe.ts'
 
 export const rootPassword = 'fuzz-root-password'
 
-/** A service in a process of its own, on a database of its own. */
+/** A service in a separate process, on a separate database. */
 export interface FuzzedService extends AsyncDisposable {
   readonly url: URL
   readonly database: TestDatabase
-  /** Where its files lie. */
+  /** The folder of its files. */
   readonly folder: string
-  /** The last committed change of what clients have stored: grows with every changed row. */
+  /** The last committed change of data stored by clients: grows with every changed row. */
   lastChange(): Promise<Change>
-  /** Resolves when nothing is left to be done in the background, or nothing but what goes on for long. */
+  /** Resolves when no background work is left, except for long-running work. */
   rest(): Promise<void>
   memory(): Promise<NodeJS.MemoryUsage>
-  /** The longest turn of its event loop since this was asked last. */
+  /** The longest turn of its event loop since the last call. */
   turn(): Promise<Turn>
-  /** What does not hold of the stored objects. */
+  /** Broken invariants of the stored objects. */
   broken(): Promise<string[]>
-  /** What it wrote to its log. */
+  /** The text that it wrote to its log. */
   readonly output: () => string
   readonly ended: () => boolean
 }
@@ -36,25 +36,25 @@ export interface Change {
   table: string
 }
 
-/** Copies of what is stored, and what a refused request may change: counters of sign-ins, the index, sessions. */
+/** Copies of stored data, and data that a refused request may change: counters of sign-ins, the index, sessions. */
 const notWatched = [
   'search_',
   'index_queue',
-  // Follows the index, whoever asks.
+  // Follows the index, for all callers.
   'harvest_',
   'login_flow',
   'sign_in_failure',
   'known_source',
   'oauth_',
   'transition_event',
-  // Attempts are counted, also those that are refused.
+  // Attempts are counted, even if they are refused.
   'quota_use',
   'fuzz_',
   'schema_',
-  // What arrived is kept where the request was refused, and goes with the janitor.
+  // Received data is kept where the request was refused, until the janitor removes it.
   'file_blob',
   'file_upload',
-  // Made in the background, some time after the file has come.
+  // Made in the background, some time after the file has arrived.
   'file_rendition',
   'file_likeness',
   'file_count_',
@@ -65,10 +65,10 @@ const notWatched = [
 /** Milliseconds. */
 const longestRest = 20_000
 
-/** What a service begins with: a database that nobody is connected to, and the files that belong to it. */
+/** The start of a service: a database without connections, and the files that belong to it. */
 export type Beginning = Pick<FuzzedService, 'database' | 'folder'>
 
-/** Its database and folder outlive it: whoever starts it drops them. `settings`: of its environment. */
+/** Its database and folder outlive it: the caller drops them. `settings`: of its environment. */
 export async function startFuzzedService(
   beginning?: Beginning,
   settings: Readonly<Record<string, string>> = {},
@@ -130,7 +130,7 @@ export async function startFuzzedService(
   }
 }
 
-/** What the probe in the service says; one question at a time. */
+/** Asks the probe in the service; one question at a time. */
 async function ask<Answer>(child: ChildProcess, question: string, patience: number): Promise<Answer> {
   child.send(question)
   const [answer] = await once(child, 'message', { signal: AbortSignal.timeout(patience) })
@@ -166,7 +166,7 @@ async function startProcess(folder: string, dsn: string, settings: Readonly<Reco
   const ready = Promise.withResolvers<string>()
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk) => {
-      // The end says why it ended; all of a million requests would fill the memory.
+      // Only the end is kept, which shows why the service ended; the output for a million requests would fill the memory.
       text = `${text}${chunk}`.slice(-1_000_000)
       const address = /ready at (\S+)/.exec(text)?.[1]
       if (address) ready.resolve(address)
@@ -191,7 +191,7 @@ async function watchChanges(client: pg.Client): Promise<void> {
     [notWatched],
   )
   for (const { name } of rows) {
-    // The log tells of failures too, and of what became of a file in the background.
+    // The log also has events of failures, and of background work on files.
     const told = name === 'event' ? "when (new.type !~ '_(ERROR|FAILED)$|^FILE_(PRODUCE|METADATA)$')" : ''
     const trigger = `create or replace trigger fuzz_note after insert or update on "${name}" for each row ${told} execute function fuzz_note();
       create or replace trigger fuzz_note_delete after delete on "${name}" for each row execute function fuzz_note()`

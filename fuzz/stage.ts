@@ -9,18 +9,18 @@ import { type Scene, type Seed, type SeedRequest, seeds } from './seeds.ts'
 import { type Beginning, dropBeginning, type FuzzedService, rootPassword, startFuzzedService } from './service.ts'
 import { buildWorld, password, type World } from './world.ts'
 
-/** The callers of an epoch and what seeds need. */
+/** The callers of an epoch, and the data for seeds. */
 export interface Stage extends AsyncDisposable {
   service: FuzzedService
   callers: Record<'root' | 'limited' | 'masked' | 'nobody', Caller>
   scene: Scene
-  /** The caller of that name, signed in when asked first; null when they can no longer sign in. */
+  /** The caller of that name, signed in at the first call; null when they can no longer sign in. */
   called(name: string): Promise<Caller | null>
-  /** Signs in anew when asked next. */
+  /** The next call signs in again. */
   signedOut(name: string): void
   /** A valid request: the first one, or that of another use of the operation. */
   seedOf(operation: DescribedOperation, use?: number): Promise<{ request: SeedRequest; own: Caller }>
-  /** The seed was used up: the next one is made anew. */
+  /** The seed was used up: the next call makes a new one. */
   forget(operationId: string, use: number): void
 }
 
@@ -28,7 +28,7 @@ export interface Origin extends AsyncDisposable {
   world: World
   description: Description
   stage(): Promise<Stage>
-  /** From now on the world has callers with one right each. */
+  /** Adds callers with one right each to the world. */
   addHolders(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export async function startOrigin(settings: Readonly<Record<string, string>> = {
     world = await buildWorld(root)
     document = await root.call('GET', '/system/openapi/spec.json')
   } finally {
-    // Nobody may be connected to what is copied.
+    // A database with connections cannot be copied.
     await service[Symbol.asyncDispose]()
   }
   const description = readDescription(document)

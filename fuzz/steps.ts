@@ -12,7 +12,7 @@ export function pickOperation(operations: readonly DescribedOperation[], random:
     if (found) return found
   }
   const any = random.pick(operations)
-  // A hash of a password costs as much as a hundred other requests.
+  // Hashing a password takes as long as a hundred other requests.
   return costly.includes(any.operationId) && random.chance(0.8) ? random.pick(operations) : any
 }
 
@@ -40,7 +40,7 @@ export function tally(report: Report, found: Judgement, { operationId }: Describ
   }
 }
 
-/** The request with as few of its changes as still fail in the same way. */
+/** The request with the fewest changes that still fails in the same way. */
 export async function shrunk(
   changes: readonly number[],
   build: (kept: readonly number[]) => WireRequest,

@@ -1,7 +1,7 @@
 import { type Agent, request } from 'node:http'
 import { connect } from 'node:net'
 
-/** JSON text that no value stands for: `1e400`, `NaN`, a comment. */
+/** JSON text that is no value: `1e400`, `NaN`, a comment. */
 export class Raw {
   readonly text: string
   constructor(text: string) {
@@ -27,14 +27,14 @@ export function jsonText(value: unknown): string {
   return jsonText(new Pairs(Object.entries(value)))
 }
 
-/** What goes over the wire. */
+/** A request as it is sent. */
 export interface WireRequest {
   method: string
   /** Path and query as they are sent. */
   target: string
   headers: Record<string, string>
   body?: Buffer
-  /** Written to the socket as it is, in place of all of the above. */
+  /** Raw bytes for the socket, in place of all of the above. */
   bytes?: Buffer
 }
 
@@ -74,7 +74,8 @@ function sendRequest(base: URL, agent: Agent, wire: WireRequest, timeout: number
     )
     out.on('timeout', () => out.destroy(new Error(`no answer within ${timeout} ms`)))
     out.on('error', (error: NodeJS.ErrnoException) => {
-      // A server ends a connection that rests, and the request was on its way: it has not been read (RFC 9112, 9.3.1).
+      // A server may close an idle connection while a request is on its way: then the request has not been read (RFC
+      // 9112, 9.3.1).
       if (out.reusedSocket && error.code === 'ECONNRESET') resolve(sendRequest(base, agent, wire, timeout))
       else reject(error)
     })
@@ -89,7 +90,7 @@ function sendBytes(base: URL, bytes: Buffer, timeout: number): Promise<WireAnswe
     const chunks: Buffer[] = []
     socket.setTimeout(timeout, () => socket.destroy(new Error(`no answer within ${timeout} ms`)))
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // A server may close on what is not HTTP while we still write.
+      // A server may close the connection during invalid HTTP while we still write.
       if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error)
     })
     socket.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -104,7 +105,7 @@ function sendBytes(base: URL, bytes: Buffer, timeout: number): Promise<WireAnswe
   })
 }
 
-/** The request as a line that can be pasted; what no shell can hold goes through `base64`. */
+/** The request as a line that can be pasted; bytes that no shell can hold go through `base64`. */
 export function curlLine(base: URL, { method, target, headers, body, bytes }: WireRequest): string {
   if (bytes) return `echo ${bytes.toString('base64')} | base64 -d | nc ${base.hostname} ${base.port}`
   const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

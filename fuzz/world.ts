@@ -7,7 +7,7 @@ import type { Holder } from './holders.ts'
 import { chessboard } from './picture.ts'
 import { secretDate, secretNumber, secretOf } from './secrets.ts'
 
-/** What the seeds speak of: ids by name. Made through the front door, once for a run. */
+/** The data for the seeds: ids by name. Made through the API, once for a run. */
 export interface World {
   objecttypes: Record<string, number>
   pools: { root: number; open: number; closed: number; half: number }
@@ -19,9 +19,9 @@ export interface World {
   objects: Record<string, number>
   /** `_id` within the type. */
   ids: Record<string, number>
-  /** With renditions and a pyramid: that of the bridge, and one that nobody but root may see. */
+  /** With renditions and a pyramid: the picture of the bridge, and one that only root can see. */
   pictures: { bridge: Picture; hidden: Picture }
-  /** Those with one right each, and what they may do in the beginning; none before they are added. */
+  /** The callers with one right each, and their rights at the beginning; none before they are added. */
   holders: readonly Holder[]
   rights: RightsByLogin
 }
@@ -33,7 +33,7 @@ export interface Picture {
 
 export const password = 'Fuzz-password-1'
 
-/** All that the caller who is limited by masks sees of a work. */
+/** The only fields of a work that the caller with limited masks can see. */
 export const narrowMask = 'work__title_only'
 
 const en = (text: string) => ({ 'en-US': text })
@@ -75,7 +75,7 @@ export async function buildWorld(root: Caller): Promise<World> {
   }
 }
 
-/** Pictures are described in the background; events that are logged meanwhile would have other ids in each run. */
+/** Pictures are described in the background; other events logged meanwhile would have other ids in each run. */
 async function describedInTheLog(root: Caller, pictures: number): Promise<void> {
   const deadline = performance.now() + 60_000
   const logged = async () => (await root.call('GET', '/event/list?type=FILE_METADATA&limit=10')).objects.length
@@ -85,7 +85,7 @@ async function describedInTheLog(root: Caller, pictures: number): Promise<void> 
   }
 }
 
-/** A picture with everything that is made of one: renditions, and a pyramid because it is large enough. */
+/** A picture with all its renditions, and a pyramid because it is large enough. */
 async function addPicture(root: Caller, name: string, comment: string): Promise<Picture> {
   const query = new URLSearchParams({ filenames: JSON.stringify([name]), produce_versions: 'true' })
   const headers = { authorization: `Bearer ${root.token}`, 'content-type': 'image/png' }
@@ -102,7 +102,7 @@ async function addPicture(root: Caller, name: string, comment: string): Promise<
   throw new Error(`nothing is made of ${name}`)
 }
 
-/** A work of which one caller sees the title, by the only mask that they may use. */
+/** A work whose title one caller can see, by the only mask that they may use. */
 async function addHalf(root: Caller, above: number, workType: number, picture: number) {
   const [made] = await root.call('POST', '/user', [{ user: { login: 'masked' }, _password: password }])
   const user: number = made.user._id
@@ -231,7 +231,7 @@ async function addTags(root: Caller): Promise<World['tags']> {
   return { group: group.taggroup._id, draft: draft._id, done: done._id }
 }
 
-/** Types without pools have their grants on the type: staff may use places and topics, nothing of persons. */
+/** Types without pools have their grants on the type: staff may use places and topics, but not persons. */
 async function grantTypes(root: Caller, objecttypes: Record<string, number>, staff: number): Promise<void> {
   const stored = await root.call('GET', '/objecttype')
   const granted = ['place', 'topic'].map((name) => {

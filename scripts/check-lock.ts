@@ -1,6 +1,6 @@
 /**
- * Looks through package-lock.json for native packages that another machine would miss: `npm ci` refuses a lock file
- * that lacks one, and without its binary the service does not start there.
+ * Searches package-lock.json for native packages that other machines would miss: `npm ci` refuses a lock file without
+ * them, and without its binary the service does not start there.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const machines = [
   { os: 'darwin', cpu: 'arm64' },
 ] as const
 
-/** One line for each thing that is missing; empty when the lock file is complete. */
+/** One line for each missing package; empty when the lock file is complete. */
 export function lockFaults({ packages }: Lock): string[] {
   return Object.entries(packages).flatMap(([path, found]) => {
     const names = Object.keys(found.optionalDependencies ?? {})
@@ -45,7 +45,7 @@ function resolve(packages: Lock['packages'], from: string, name: string): Locked
   }
 }
 
-/** A binary that has parts of its own, like sharp and libvips, serves the machine that it is for. */
+/** A binary with its own parts, like sharp and libvips, runs only on the machine that it is for. */
 function isForOneMachine({ os, cpu }: LockedPackage): boolean {
   return os !== undefined || cpu !== undefined
 }

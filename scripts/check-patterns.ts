@@ -1,7 +1,7 @@
 /**
- * Looks through the regular expressions of `src`, those of literals and those of schemas (`pattern`), for one that takes more
- * time than its text is long: whoever sends the text would take the time of everybody else. Prints each with a text that it
- * is slow on.
+ * Searches the regular expressions of `src`, in literals and schemas (`pattern`), for patterns that take more than linear
+ * time: with such a pattern, the sender of a text could block all other callers. Prints each with a text on which it is
+ * slow.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -17,28 +17,28 @@ export interface Found {
 
 interface Judgement {
   readonly found: Found
-  /** Null: it is linear. */
+  /** Null: the pattern is linear. */
   readonly fault: string | null
 }
 
 const root = join(import.meta.dirname, '..')
 
-/** Slow ones that may stay, each by its text, with the reason why nothing long comes to it. */
+/** Slow patterns that are allowed, by their text, with the reason why they get no long texts. */
 const allowed: Readonly<Record<string, string>> = {}
 
-/** Made at run time, by file: what their parts are. */
+/** Patterns made at run time, by file: their parts. */
 const made: Readonly<Record<string, string>> = {
   'src/search/document/analyze.ts': 'one class of letters that stand in the file',
 }
 
 /**
- * Milliseconds for one; what cannot be decided in that time counts as slow. A machine that does something else must not decide
- * anything, so the parts of the search are bounded by their steps alone.
+ * Milliseconds for one pattern; one that cannot be decided in that time counts as slow. The load of the machine must not
+ * decide anything, so the parts of the search are only limited by their steps.
  */
 const patience = 300_000
 const bounds = { timeout: patience, attackTimeout: null, incubationTimeout: null, mutationTimeout: null }
 
-/** The patterns of one file, and the places where one is put together at run time. */
+/** The patterns of one file, and the places where a pattern is built at run time. */
 export function patternsIn(name: string, text: string): { patterns: Found[]; made: string[] } {
   const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true)
   const patterns: Found[] = []
@@ -49,7 +49,7 @@ export function patternsIn(name: string, text: string): { patterns: Found[]; mad
       const end = node.text.lastIndexOf('/')
       patterns.push({ place: placeOf(node), source: node.text.slice(1, end), flags: node.text.slice(end + 1) })
     } else if (ts.isPropertyAssignment(node) && node.name.getText() === 'pattern' && isText(node.initializer)) {
-      // As the validator compiles it.
+      // With the flags of the validator.
       patterns.push({ place: placeOf(node), source: node.initializer.text, flags: 'u' })
     } else if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === 'RegExp') {
       atRunTime.push(placeOf(node))
@@ -64,13 +64,16 @@ function isText(node: ts.Node): node is ts.StringLiteral | ts.NoSubstitutionTemp
   return ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)
 }
 
-/** Nothing in it repeats without end, and no group repeats at all: it looks at a few characters from each place. */
+/**
+ * Whether nothing in the pattern repeats without end, and no group repeats: it reads only a few characters from each
+ * position.
+ */
 function isShort(source: string): boolean {
   const outline = source.replaceAll(/\\./gs, 'x').replaceAll(/\[[^\]]*\]/g, 'x')
   return !/[*+]|\{\d+,\}|\)\{/.test(outline)
 }
 
-/** What is slow about each; null for those that are not. */
+/** The fault of each pattern; null for patterns that are not slow. */
 export async function judged(patterns: readonly Found[]): Promise<Judgement[]> {
   process.env.RECHECK_BACKEND = 'pure'
   const { checkSync } = await import('recheck')

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: types, lint and format, import rules, unused code, slow patterns, lock file. All run, so that one look shows everything;
- * the exit code is 1 when any of them found something.
+ * `npm run check`: types, lint and format, import rules, unused code, slow patterns, lock file. All checks run, so that
+ * one run shows everything; the exit code is 1 when any of them found something.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ interface Check {
   /** File of the tool, from the root of the checkout; run with this Node. */
   tool: string
   args: string[]
-  /** A reason to fail although the tool was content. */
+  /** A reason to fail although the tool succeeded. */
   doubt?: (output: string) => string | null
 }
 
@@ -35,7 +35,7 @@ const checks: Check[] = [
     name: 'import rules',
     tool: 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs',
     args: ['src', '--config', '.dependency-cruiser.mjs'],
-    // Without a compiler that it knows, the tool reads nothing and is content.
+    // Without a compiler that it knows, the tool reads nothing and succeeds.
     doubt: (output) => (/[1-9]\d* modules, [1-9]\d* dependencies/.test(output) ? null : 'it read no modules'),
   },
   { name: 'unused code', tool: 'node_modules/knip/bin/knip.js', args: ['--no-progress', '--no-config-hints'] },

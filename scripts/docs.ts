@@ -1,4 +1,4 @@
-/** Rewrites the generated parts of the documentation, which stand between two comments. */
+/** Rewrites the generated parts of the documentation, which are between two comments. */
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventTypeTable } from '../src/events/types-doc.ts'
@@ -19,7 +19,7 @@ await replacePart('events.md', 'event-types', eventTypeTable())
 await replacePart('search.md', 'domains', domainTable())
 await replacePart('page-texts.md', 'page-texts', pageTextTable())
 
-// What all documents of xml_native share, for those who read them without the service.
+// The part shared by all documents of xml_native, for readers without the service.
 await copyFile(join(docs, '..', 'src/formats/xml/schema-types.xsd'), join(docs, 'xml_native.xsd'))
 
 async function replacePart(file: string, name: string, text: string): Promise<void> {

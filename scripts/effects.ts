@@ -23,7 +23,7 @@ const { values } = parseArgs({
 
 const milliseconds = Number(values.limit) * 1000
 
-/** All that can be set and has to have an effect, with the files that may show it. */
+/** All settable keys that must have an effect, with the files that may show it. */
 async function wanted(): Promise<readonly (readonly [key: string, files: readonly string[]])[]> {
   await using svc = await startService()
   const known = settable((await svc.as(null).get('/system/openapi/spec.json')).body)
@@ -47,7 +47,7 @@ function drawn<T>(from: readonly T[], count: number, seed: number): T[] {
   return result
 }
 
-/** How a file ended without the key, which of its tests failed first, and whether a request has had the key. */
+/** The result of a file without the key, its first failed test, and whether a request had the key. */
 interface Run {
   readonly key: string
   readonly passed: boolean
@@ -55,11 +55,11 @@ interface Run {
   readonly sent: boolean
 }
 
-/** The keys whose effect the file does not show, with why. */
+/** The keys whose effect the file does not show, with the reason. */
 async function findings(file: string, keys: readonly string[]): Promise<Map<string, string>> {
   if (keys.length === 0) return new Map()
   const [whole, ...runs] = await run(file, ['', ...keys])
-  // Its failures would say nothing.
+  // If the file fails anyway, its failures show nothing.
   if (!whole?.passed) {
     const why = whole?.failed === undefined ? '' : ` (${whole.failed})`
     return new Map(keys.map((key) => [key, `${file} does not pass as it is${why}`]))
@@ -74,7 +74,7 @@ async function findings(file: string, keys: readonly string[]): Promise<Map<stri
   return new Map([...silent, [endless, `${file} comes to no end without it`], ...(await findings(file, left))])
 }
 
-/** Runs the file without each of the keys, one after the other in a process, until one of them comes to no end. */
+/** Runs the file without each of the keys, one after the other in a process, until one of them does not end. */
 async function run(file: string, keys: readonly string[]): Promise<readonly Run[]> {
   // Random values are those of a whole run.
   const flags = ['--import', './test/support/properties.ts', '--test-reporter=tap']
@@ -90,14 +90,14 @@ async function run(file: string, keys: readonly string[]): Promise<readonly Run[
   for await (const chunk of test.stdout.setEncoding('utf8')) {
     output += chunk
     const before = results.length
-    // Suites stand at the beginning of a line, their tests before them behind spaces.
+    // Suites are at the beginning of a line, their tests before them behind spaces.
     for (const [text, tests, result] of output.slice(read).matchAll(/([\s\S]*?)^(ok|not ok) \d+ - .*\n/gm)) {
       results.push({ passed: result === 'ok', failed: tests?.match(/^ +not ok \d+ - (.*)/m)?.[1] })
       read += text.length
     }
     if (results.length === before) continue
     clearTimeout(timer)
-    // What tests that failed have left open would keep the process for ever.
+    // Resources left open by failed tests would keep the process running for ever.
     if (results.length >= keys.length) stop()
     else timer = setTimeout(stop, milliseconds)
   }
@@ -111,7 +111,7 @@ async function run(file: string, keys: readonly string[]): Promise<readonly Run[
 let open = drawn(await wanted(), Number(values.sample ?? Number.MAX_SAFE_INTEGER), Number(values.seed))
 const total = open.length
 const told = new Map<string, string[]>()
-// Keys of one file run in one process; those that it does not show go on to their next file.
+// Keys of one file run in one process; keys without a visible effect go on to their next file.
 for (let turn = 0; turn < Number(values.tries) && open.length > 0; turn++) {
   const silent = new Set<string>()
   const queue = [...Map.groupBy(open, ([, files]) => files[turn] ?? '')]

@@ -1,4 +1,4 @@
-/** Rewrites the examples of the description of the interface: real requests, sent to a real service, with their answers. */
+/** Rewrites the examples in the description of the interface: real requests, sent to a real service, with their answers. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { recordExamples } from '../fuzz/examples.ts'

@@ -17,7 +17,7 @@ export function setup() {
   console.error('installing dependencies (once) …')
   const { status, error } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
-    // Standard output belongs to the command that follows.
+    // Standard output belongs to the next command.
     stdio: ['ignore', 2, 2],
   })
   if (error || status !== 0) fail(`"npm ci" failed${error ? `: ${error.message}` : ''}`)
@@ -28,7 +28,7 @@ export function setup() {
   }
 }
 
-/** npm writes into node_modules what it installed; packages of other platforms are missing there by design. */
+/** npm lists the installed packages in node_modules; packages of other platforms are missing there by design. */
 function isInstalled() {
   const wanted = packagesOf(join(root, 'package-lock.json'))
   const found = packagesOf(join(root, 'node_modules', '.package-lock.json'))

@@ -14,7 +14,7 @@ const { stdout } = await promisify(execFile)('perl', [`${script}`, '-config', ''
   maxBuffer: 100_000_000,
 })
 
-/** What may be written into copies: nothing that says how the content is to be read, and nothing of the file system. */
+/** The tags that may be written into copies: none that decides how the content is to be read, and none of the file system. */
 const families = new Set(['XMP', 'IPTC', 'EXIF'])
 const barred = ['Unsafe', 'Protected', 'Permanent', 'Binary', 'Unknown', 'Mandatory']
 const types = new Set(['struct', 'undef', 'binary', 'null', '?'])

@@ -1,4 +1,4 @@
-/** Which test files of a whole run share a process, and which begin first. */
+/** Decides which test files of a whole run share a process, and which begin first. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Durations } from './test-durations.ts'
@@ -9,23 +9,23 @@ export interface TestFile {
   readonly text: string
 }
 
-/** Milliseconds that the files of one process take together: what they load, they load once. */
+/** Milliseconds that the files of one process take together: they load shared modules once. */
 const enough = 20_000
 
 /**
- * A file with this line, and the reason behind it, has a process of its own: it measures the memory of its process, sets up
- * what all in it would use, or takes much longer than its text lets expect.
+ * A file with this line, and a reason behind it, has a separate process: it measures the memory of its process, sets up
+ * data that all its tests use, or takes much longer than its text suggests.
  */
 const alone = /^\/\/ alone: \S/m
 
 /**
- * Groups of files, one for each process, in the order in which they are to begin: the longest first. If one of them were
- * begun last, a core would be idle while the other ends it.
+ * Groups of files, one for each process, in the order in which they begin: the longest first. If a long one began last, a
+ * core would be idle until it ends.
  */
 export function planTests(files: readonly TestFile[], durations: Durations): string[][] {
   const groups: { names: string[]; length: number }[] = []
   let open: (typeof groups)[number] | null = null
-  // Neighbours load the same modules.
+  // Files of the same folder load the same modules.
   for (const file of files.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
     const length = durations[file.name] ?? guess(file)
     if (alone.test(file.text) || length >= enough) {
@@ -42,7 +42,7 @@ export function planTests(files: readonly TestFile[], durations: Durations): str
   return groups.toSorted((one, other) => other.length - one.length).map(({ names }) => names)
 }
 
-/** Milliseconds of a file that has not been run here: a long text takes longer, processes of the service take much longer. */
+/** Milliseconds of a file that has not been run here: a longer text takes longer; processes of the service take much longer. */
 function guess({ text }: TestFile): number {
   if (alone.test(text)) return enough
   return text.length * (/support\/process|fuzz\/|torture\//.test(text) ? 2 : 0.4)

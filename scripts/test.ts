@@ -1,6 +1,6 @@
 /**
- * `npm test`: one PostgreSQL for the whole run, the test files in parallel, everything removed at the end.
- * Arguments are test files or options of `node --test`. Without files all run, several in one process (test-plan.ts).
+ * `npm test`: one PostgreSQL for the whole run, the test files in parallel, everything removed at the end. Arguments are
+ * test files or options of `node --test`. Without files, all run, several in one process (test-plan.ts).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,18 +14,19 @@ import { planTests, readTestFiles } from './test-plan.ts'
 const root = join(import.meta.dirname, '..')
 /** Milliseconds; a run takes eight minutes on two cores, and several times that beside other work. */
 const longestRun = 85 * 60_000
-// Hundreds of processes load the same modules; this saves each of them a third of a second.
+// Hundreds of processes load the same modules; the compile cache saves each of them a third of a second.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'compile')
-// What tests put into temporary folders is there, and goes with it. Sockets have short names, so it has one, too.
+// Temporary files of tests are there, and are removed with it. Names of sockets must be short, so its own name is short,
+// too.
 const temporary = await mkdtemp(join(memoryFolder(), 'strongroom-'))
-// As open as the usual one: the server that root starts is another user's.
+// Accessible like the usual one: a server started by root runs as another user.
 await chmod(temporary, 0o1777)
 process.env.TMPDIR = temporary
 process.env.TEST_SERVER_FOLDER = join(temporary, 'server')
 const { testServerReady } = await import('../test/support/postgres.ts')
 
 const server = spawn(process.execPath, [join(root, 'test', 'support', 'test-server.ts')], {
-  // Its own group: Ctrl+C ends the tests first, and the server when they are gone.
+  // A separate process group: Ctrl+C ends the tests first, and the server after them.
   detached: true,
   stdio: ['ignore', 'inherit', 'inherit'],
 })
@@ -36,7 +37,7 @@ const args = process.argv.slice(2)
 const groups = await mkdtemp(join(temporary, 'files-'))
 const files = args.some((arg) => !arg.startsWith('-')) ? args : [...args, ...(await groupsOfAll())]
 
-/** A file for each process, named so that they begin in the order of the plan. */
+/** Writes a file for each process, named so that they begin in the order of the plan. */
 async function groupsOfAll(): Promise<string[]> {
   const all = await Array.fromAsync(glob('test/**/*.test.ts', { cwd: root }))
   const support = JSON.stringify(join(root, 'test', 'support', 'together.ts'))
@@ -55,7 +56,8 @@ const tests = spawn(
     '--import',
     join(root, 'test', 'support', 'properties.ts'),
     '--test',
-    // More than there are cores: tests wait a part of their time, for processes, for PostgreSQL and for limits of time.
+    // More than there are cores: tests spend a part of their time waiting, for processes, for PostgreSQL and for time
+    // limits.
     `--test-concurrency=${availableParallelism() + 2}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
@@ -67,7 +69,7 @@ const tests = spawn(
   { cwd: root, stdio: 'inherit' },
 )
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tests.kill(signal))
-// A file whose process does not come to its end would keep the run waiting for ever.
+// A file whose process does not end would keep the run waiting for ever.
 setTimeout(() => {
   process.stderr.write(`the tests do not come to an end; stopped after ${longestRun / 60_000} minutes\n`)
   tests.kill('SIGTERM')

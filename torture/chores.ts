@@ -1,4 +1,4 @@
-/** A task and a backup that are under way when harm is done, and what must have become of them. */
+/** A task and a backup that are in progress when a fault happens, and the checks of their results. */
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,12 +13,12 @@ import type { Book, State } from './record.ts'
 import type { Scene } from './scene.ts'
 import type { Stored } from './stored.ts'
 
-/** Objects that the task of a round is about: several batches. */
+/** Objects for the task of a round: several batches. */
 const many = 250
-/** Seconds in which both must have ended after the harm: attempts have pauses between them. */
+/** Seconds in which both must end after the fault: there are pauses between attempts. */
 const patience = 180
 
-/** What was acknowledged when a backup began. */
+/** An acknowledged object at the beginning of a backup. */
 interface Moment {
   readonly systemObjectId: number
   readonly code: string
@@ -49,7 +49,7 @@ export async function beginChores(client: Client, scene: Scene, book: Book, roun
   const moment = book.things
     .filter(({ purged, systemObjectId }) => !purged && systemObjectId > 0)
     .map(({ systemObjectId, code, versions }) => ({ systemObjectId, code, versions: [...versions] }))
-  // Of both formats in turns.
+  // Both formats in turns.
   const format = round % 2 === 1 ? 'native' : 'postgres'
   const backup = await must(client.put('system/backup/new', { format }))
   return {
@@ -60,7 +60,7 @@ export async function beginChores(client: Client, scene: Scene, book: Book, roun
   }
 }
 
-/** Waits for the ends of both. A backup may fail on a full disk: then it must say so. */
+/** Waits until both have ended. A backup may fail on a full disk, but must report it. */
 export async function endChores(client: Client, { task, backup }: Chores, mayFail: boolean): Promise<string[]> {
   const faults: string[] = []
   const run = await ended(async () => (await client.get(`task/${task}`)).body.task)
@@ -83,7 +83,7 @@ async function ended(read: () => Promise<Json>): Promise<Json | null> {
   return last
 }
 
-/** Each object was tagged by one version, however often the run was begun anew. */
+/** Checks that each object was tagged by exactly one version, however often the run was restarted. */
 export function compareLeaves({ leaves }: Chores, stored: Stored, { tags }: Scene): string[] {
   const wanted = { version: 2, tags: [tags.checked, tags.wanted].sort((a, b) => a - b) }
   return leaves.flatMap((id) => {
@@ -94,7 +94,7 @@ export function compareLeaves({ leaves }: Chores, stored: Stored, { tags }: Scen
   })
 }
 
-/** The archive of the backup that can be restored, in a file; null: it was none, or has failed. */
+/** The archive of the backup in a file, if it can be restored; null: there is none, or it has failed. */
 export async function fetchArchive(
   client: Client,
   { url, folder }: { readonly url: string; readonly folder: string },
@@ -114,13 +114,13 @@ export async function fetchArchive(
   return native ? file : null
 }
 
-/** What `strongroom verify` says of an archive, where it is not content. */
+/** The errors of `strongroom verify` for an archive. */
 export async function verifyArchive(file: string, env: Readonly<Record<string, string>>): Promise<string[]> {
   const { code, stderr } = await runCommand(['verify', file], { ...env })
   return code === 0 ? [] : [`the archive ${file} cannot be restored: ${stderr.trim()}`]
 }
 
-/** Everything that was acknowledged when the backup began is in what was restored. */
+/** Checks that everything acknowledged at the beginning of the backup is in the restored data. */
 export function compareRestored({ moment }: Chores, restored: Stored): string[] {
   return moment.flatMap(({ systemObjectId: id, code, versions }) => {
     if (restored.tombstones.has(id)) return []

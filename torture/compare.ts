@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { apply, type Book, current, isLive, type Open, type State, type Thing } from './record.ts'
 import type { Stored, StoredThing } from './stored.ts'
 
-/** Decides what became of the requests that nobody answered: done whole, or not at all. Anything else is a fault. */
+/** Decides whether unanswered requests were done completely, or not at all. Anything else is a fault. */
 export function resolveOpen(book: Book, stored: Stored): string[] {
   const byCode = new Map([...stored.things].map(([so, thing]) => [thing.versions[0]?.code, [so, thing] as const]))
   const faults: string[] = []
@@ -12,7 +12,7 @@ export function resolveOpen(book: Book, stored: Stored): string[] {
     if (done[0]) adopt(open, byCode)
   }
   book.open = []
-  // What was never made is nothing.
+  // Objects that were never made are removed from the book.
   book.things.splice(0, Infinity, ...book.things.filter((thing) => thing.versions.length > 0))
   return faults
 }
@@ -37,7 +37,7 @@ function adopt(open: Open, byCode: ByCode): void {
 
 const eventOf = { i: 'OBJECT_INSERT', u: 'OBJECT_UPDATE', d: 'OBJECT_DELETE', r: 'OBJECT_UNDELETE' } as const
 
-/** Every object, version, link, unique value and event of the record beside what is stored, in both directions. */
+/** Compares every object, version, link, unique value and event of the record with the stored ones, in both directions. */
 export function compareStored(book: Book, stored: Stored): string[] {
   const faults: string[] = []
   const check = (what: string, got: unknown, expected: unknown): void => {
@@ -78,7 +78,7 @@ export function compareStored(book: Book, stored: Stored): string[] {
   return faults
 }
 
-/** As `readStored` has it. */
+/** In the form of `readStored`. */
 function inOrder({ version, operation, mark, code, author, tags }: State & { version: number; code: string }) {
   return { version, operation, mark, code, author, tags }
 }

@@ -6,15 +6,15 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** A file system of its own that can be filled without harm to anybody. */
+/** A separate file system that can be filled without harm to others. */
 export interface SmallDisk extends AsyncDisposable {
   readonly path: string
-  /** Takes all space that is left. */
+  /** Fills all space that is left. */
   fill(): Promise<void>
   empty(): Promise<void>
 }
 
-/** Mounts a small disk in memory; a text says why that is not possible here. */
+/** Mounts a small disk in memory; the answer is a text with the reason where that is not possible. */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | string> {
   if (process.platform !== 'linux') return 'small disks are mounted on Linux only'
   if (process.getuid?.() !== 0) return 'only root may mount a small disk'
@@ -33,7 +33,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | str
       const block = Buffer.alloc(64 * 1024)
       try {
         for (let size = block.length; size >= 4096; ) {
-          // What does not fit as a whole fits in part.
+          // A block that does not fit completely may fit in part.
           await file.write(block, 0, size).catch(() => {
             size /= 2
           })

@@ -22,7 +22,7 @@ export const dsnOf = (dataDir: string): string =>
 const postmaster = async ({ dataDir }: Victim): Promise<number> =>
   Number.parseInt(await readFile(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8'), 10)
 
-/** Does harm in the middle of the load. Whether the service has to be started again. */
+/** Causes a fault in the middle of the load. Answers whether the service has to be restarted. */
 export const faults: Record<FaultName, (victim: Victim) => Promise<boolean>> = {
   async service({ service }) {
     service.child.kill('SIGKILL')
@@ -40,7 +40,7 @@ export const faults: Record<FaultName, (victim: Victim) => Promise<boolean>> = {
     await victim.service.exited
     return true
   },
-  /** One process of PostgreSQL that serves the service: all others start anew. */
+  /** Kills one process of PostgreSQL that serves the service: then PostgreSQL restarts all others. */
   async backend({ dataDir, random }) {
     const client = new pg.Client({ connectionString: dsnOf(dataDir) })
     client.on('error', () => {})
@@ -56,7 +56,7 @@ export const faults: Record<FaultName, (victim: Victim) => Promise<boolean>> = {
   async disk({ disk, random }) {
     if (!disk) throw new Error('there is no small disk')
     await disk.fill()
-    // What PostgreSQL gives free while it cleans up is taken too.
+    // Space that PostgreSQL frees while it cleans up is filled, too.
     for (let n = 4 + random.below(12); n > 0; n--) {
       await sleep(250)
       await disk.fill()

@@ -1,11 +1,11 @@
 import type { Answer, Client, Query } from '../test/support/client.ts'
 
-/** Milliseconds that an answer may take; what takes longer may have been done or not. */
+/** Milliseconds that an answer may take; after that, the request may have been done or not. */
 const patience = 60_000
 
 export const password = 'root-torture-password'
 
-/** A client of root over real sockets. Whatever is no answer is thrown. */
+/** A client of root over real sockets. It throws unless there is an answer. */
 export function createHttpClient(url: string): Client {
   let token: Promise<string> | undefined
   const signIn = async (): Promise<string> => {

@@ -1,4 +1,4 @@
-/** Numbers that a seed decides (mulberry32), so that a run can be repeated as far as time allows it. */
+/** Numbers that depend on a seed (mulberry32), so that a run can be repeated as far as timing allows. */
 export interface Random {
   /** From 0 to `below` - 1. */
   below(below: number): number

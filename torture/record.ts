@@ -1,6 +1,6 @@
 /**
- * What was acknowledged, kept outside the service. Each object has one writer, so what it must be is known at any time
- * but for the one request of that writer that was not answered: its objects are all as before, or all as it wanted.
+ * The acknowledged writes, kept outside the service. Each object has one writer, so its state is known at any time,
+ * except for the one request of that writer that was not answered: its objects are all as before, or all as it wanted.
  */
 export interface State {
   readonly operation: 'i' | 'u' | 'd' | 'r'
@@ -14,9 +14,9 @@ export interface State {
 
 export interface Thing {
   readonly objecttype: 'author' | 'book'
-  /** Value of its unique key: its name for as long as it has no id. */
+  /** Value of its unique key: it identifies the object until its id is known. */
   readonly code: string
-  /** By version, from 1 on. */
+  /** By version, starting with 1. */
   readonly versions: State[]
   id: number
   systemObjectId: number
@@ -27,7 +27,7 @@ export const current = (thing: Thing): State => thing.versions.at(-1) as State
 export const isLive = (thing: Thing): boolean =>
   !thing.purged && thing.versions.length > 0 && current(thing).operation !== 'd'
 
-/** A request without an answer: `next` is what it wanted of each of its objects; null: to purge it. */
+/** A request without an answer: `next` is the state that it wanted for each of its objects; null: to purge it. */
 export interface Open {
   readonly things: readonly Thing[]
   readonly next: readonly (State | null)[]
@@ -36,16 +36,16 @@ export interface Open {
 export interface Book {
   readonly things: Thing[]
   open: Open[]
-  /** Answers that are none: status 500 and the like. */
+  /** Invalid answers: status 500 and similar. */
   readonly faults: string[]
-  /** Whose objects a round has touched, for what is too much to be looked at each time. */
+  /** Objects touched by a round, for checks that are too expensive for all objects each time. */
   touched: Set<Thing>
   acknowledged: number
 }
 
 export const createBook = (): Book => ({ things: [], open: [], faults: [], touched: new Set(), acknowledged: 0 })
 
-/** Writes into the record what a request wanted. */
+/** Writes the result of a request into the record. */
 export function apply({ things, next }: Open): void {
   for (const [index, thing] of things.entries()) {
     const state = next[index]

@@ -53,6 +53,6 @@ const { acknowledged, unanswered, objects, faults } = outcome
 console.log(
   `${acknowledged} acknowledged writes, ${unanswered} unanswered, ${objects} objects, ${faults.length} faults`,
 )
-// Those of the rounds were told with them.
+// Faults of the rounds were printed with them.
 for (const line of faults.filter((one) => !one.startsWith('round ')).slice(0, 20)) console.log(`  ${line}`)
 process.exitCode = faults.length > 0 ? 1 : 0

@@ -1,7 +1,7 @@
 import type { Client, Json } from '../test/support/client.ts'
 import { commitModel, defineModel, standardPool } from '../test/support/seed/model.ts'
 
-/** Ids that the writers and the comparison need. */
+/** Ids for the writers and the comparison. */
 export interface Scene {
   readonly pool: number
   /** `checked` is set by a transition with each save, `wanted` by some of the writers. */
@@ -12,7 +12,7 @@ export interface Scene {
 
 const flags = { pool_link: true, has_tags: true }
 
-/** Datamodel, tags and a transition on a new service. */
+/** Makes the datamodel, tags and a transition on a new service. */
 export async function setScene(client: Client): Promise<Scene> {
   const svc = { as: () => client }
   await commitModel(

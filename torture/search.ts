@@ -4,10 +4,13 @@ import { type Book, current, isLive, type Thing } from './record.ts'
 import type { Scene } from './scene.ts'
 
 const pageSize = 1000
-/** Requests at a time. */
+/** Requests at the same time. */
 const lanes = 8
 
-/** What searches find, count and show, beside the record: every object by a common word, facets, and single marks. */
+/**
+ * Compares hits, counts and shown values of searches with the record: every object by a common word, facets, and single
+ * marks.
+ */
 export async function compareSearch(client: Client, book: Book, scene: Scene): Promise<string[]> {
   const live = book.things.filter(isLive)
   const faults = await compareHits(client, live, scene)
@@ -17,7 +20,7 @@ export async function compareSearch(client: Client, book: Book, scene: Scene): P
     const before = thing.versions.at(-2)?.mark
     return { thing, mark: current(thing).mark, former: before === current(thing).mark ? undefined : before }
   })
-  // Books are found by the names of their authors too.
+  // Books are also found by the names of their authors.
   const booksOf = Map.groupBy(live, (thing) => current(thing).author)
   const next = marks.values()
   const lane = async (): Promise<void> => {
@@ -48,7 +51,7 @@ async function search(client: Client, request: object): Promise<Json> {
   return answer.body
 }
 
-/** All objects as hits, each with what it shows. */
+/** All objects as hits, each with its shown values. */
 async function compareHits(client: Client, live: Book['things'], scene: Scene): Promise<string[]> {
   const shown: string[] = []
   for (let offset = 0; ; offset += pageSize) {

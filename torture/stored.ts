@@ -21,14 +21,14 @@ export interface StoredThing {
 
 export interface Stored {
   readonly things: ReadonlyMap<number, StoredThing>
-  /** Objects that tasks change, by their ids. */
+  /** Objects changed by tasks, by their ids. */
   readonly leaves: ReadonlyMap<number, { readonly version: number; readonly tags: readonly number[] }>
   readonly tombstones: ReadonlySet<number>
-  /** `type id version`, each as often as it is there. */
+  /** `type id version`, as often as it is stored. */
   readonly events: readonly string[]
 }
 
-/** All that is stored of objects, as the database has it: nothing between it and the record. */
+/** All stored data of objects, directly from the database. */
 export async function readStored(dsn: string, { columns }: Scene): Promise<Stored> {
   const client = new pg.Client({ connectionString: dsn })
   client.on('error', () => {})

@@ -26,31 +26,31 @@ import { type Load, startLoad } from './writers.ts'
 
 export interface TortureOptions {
   readonly rounds: number
-  /** Of load in each round; the fault comes somewhere in the second half. */
+  /** Seconds of load in each round; the fault happens in the second half. */
   readonly seconds: number
   readonly seed: number
   readonly writers?: number
-  /** Which harm is done, in turns. */
+  /** Kinds of faults, used in turns. */
   readonly faults: readonly FaultName[]
-  /** Where the data lie; for a full disk it must be there. */
+  /** The file system of the data; needed for the fault of a full disk. */
   readonly disk: SmallDisk | null
   readonly say?: (line: string) => void
-  /** No further round begins once this is so. */
+  /** No further round begins when this is true. */
   readonly ended?: () => boolean
 }
 
 export interface Outcome {
-  /** One line for each difference between what was acknowledged and what is there. */
+  /** One line for each difference between acknowledged and stored data. */
   readonly faults: readonly string[]
   readonly acknowledged: number
   readonly objects: number
   readonly unanswered: number
 }
 
-/** Seconds that the service gets to take requests again, and the index to be complete. */
+/** Seconds after which the service must serve requests again, and the index must be complete. */
 const patience = 60
 
-/** Rounds of load and harm on one service; after each, everything that was acknowledged is compared. */
+/** Rounds of load and faults on one service; after each round, all acknowledged writes are compared. */
 export async function torture(options: TortureOptions): Promise<Outcome> {
   const { rounds, seconds, seed, disk, say = () => {}, ended = () => false } = options
   const dataDir = disk ? join(disk.path, 'data') : await mkdtemp(join(tmpdir(), 'strongroom-torture-'))
@@ -109,7 +109,7 @@ export async function torture(options: TortureOptions): Promise<Outcome> {
       )
       for (const line of faultsNow.slice(0, 20)) say(`  ${line}`)
     }
-    // Once more after an orderly stop.
+    // Compares once more after an orderly stop.
     service.child.kill('SIGTERM')
     if ((await service.exited) !== 0) found.push('the last stop failed')
     service = await start(dataDir)
@@ -117,7 +117,7 @@ export async function torture(options: TortureOptions): Promise<Outcome> {
     found.push(...compareStored(book, stored))
     if (last) found.push(...(await compareRestore(archives, last, scene)))
   } finally {
-    // Writers whose service does not come back would go on for ever.
+    // Writers would wait for ever for a service that does not come back.
     await load?.stop()
     service.child.kill('SIGTERM')
     await service.exited
@@ -133,7 +133,7 @@ const environment = { SVC_ROOT_PASSWORD: password, SVC_LOG_LEVEL: 'error' }
 
 const start = (dataDir: string): Promise<ServiceProcess> => spawnService(dataDir, environment)
 
-/** Restores a backup into a folder of its own. */
+/** Restores a backup into a separate folder. */
 async function compareRestore(
   folder: string,
   { archive, chores }: { readonly archive: string; readonly chores: Chores },
@@ -153,7 +153,7 @@ async function compareRestore(
   }
 }
 
-/** The load goes on until some writes have succeeded after the fault. */
+/** The load continues until some writes have succeeded after the fault. */
 async function untilWriting(book: { acknowledged: number }): Promise<boolean> {
   const wanted = book.acknowledged + 20
   const deadline = Date.now() + patience * 1000

@@ -6,7 +6,7 @@ import { apply, type Book, current, isLive, type Open, type State, type Thing } 
 import type { Scene } from './scene.ts'
 
 export interface Load {
-  /** Lets no new request begin and waits for those under way. */
+  /** Prevents new requests and waits for those in progress. */
   stop(): Promise<void>
 }
 
@@ -17,12 +17,12 @@ interface Writer {
   readonly book: Book
   readonly random: Random
   readonly own: Thing[]
-  /** Objects of an unanswered request: nobody knows what they are. */
+  /** Objects of an unanswered request: their state is unknown. */
   readonly unsure: Set<Thing>
   count: number
 }
 
-/** Answers that say for certain that nothing was done. */
+/** Statuses after which certainly nothing was done. */
 const refusals = [400, 403, 404, 409, 413, 422, 423, 429]
 
 export interface LoadOptions {
@@ -33,7 +33,7 @@ export interface LoadOptions {
   readonly writers: number
 }
 
-/** Several writers and a searcher at once, until stopped. Their objects are those that they have made before. */
+/** Several writers and a searcher at once, until stopped. The writers use objects that they have made before. */
 export function startLoad({ client, scene, book, seed, writers }: LoadOptions): Load {
   let stopped = false
   const work = async (index: number): Promise<void> => {
@@ -145,7 +145,7 @@ async function remove(
   )
 }
 
-/** One request, and what its answer says of the record; null without an answer. */
+/** Sends one request; its answer is noted in the record; null without an answer. */
 async function send(
   writer: Writer,
   wanted: Open,
@@ -167,13 +167,14 @@ async function send(
     for (const thing of wanted.things) unsure.add(thing)
     await sleep(200)
   } else if (answer.status !== 423) {
-    // Somebody else may have taken the author away; nobody does here, so every refusal but a lock is a fault.
+    // In general, another user may have removed the author; here none does, so every refusal except for a lock is a
+    // fault.
     book.faults.push(`refused: ${JSON.stringify(answer.body).slice(0, 300)}`)
   }
   return answer
 }
 
-/** What is never right, whatever happens to the service. */
+/** Notes answers that are always wrong, whatever happens to the service. */
 function note(book: Book, what: string, answer: Answer): void {
   if (answer.status < 500 || answer.status === 503) return
   book.faults.push(`${what} answered ${answer.status}: ${JSON.stringify(answer.body).slice(0, 300)}`)

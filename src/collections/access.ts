@@ -16,38 +16,38 @@ import {
 } from '../rights/service.ts'
 import type { Ancestor, Collection } from './model.ts'
 
-/** Rights on what is in a list: to put an object into it, to take one out. */
+/** Rights on the entries of a list: to add an object, and to remove one. */
 export type ListRight = 'link' | 'unlink'
 const listRights: readonly ListRight[] = ['link', 'unlink']
 
-/** What one caller may do with one collection. */
+/** The rights of one caller on one collection. */
 export interface Access {
   may(right: ContainerRight): boolean
-  /** Whether the caller can know that there is such a collection. */
+  /** Whether the caller may know that the collection exists. */
   readonly known: boolean
   /** The caller owns it, or is root. */
   readonly whole: boolean
-  /** PINs, if there are any, do not keep the list from the caller. */
+  /** The list is accessible: no PIN hides it from the caller. */
   readonly open: boolean
-  /** The PIN of the collection itself, if it has one, is asked of the caller no more, or was not at all. */
+  /** The caller needs no PIN for the collection itself: it has none, the caller has entered it, or is exempt. */
   readonly pinOk: boolean
-  /** Whether the list may be changed so; null: an object of another instance, or one of which nothing is known. */
+  /** Whether this change of the list is allowed; null: an object of another instance, or one about which nothing is known. */
   mayList(right: ListRight, object: Guarded | null): boolean
-  /** Whether there is any object at all with which the list may be changed so. */
+  /** Whether this change of the list is allowed for any object at all. */
   mayListSome(right: ListRight): boolean
-  /** Whether the caller is told where files are uploaded that become objects of a type, in a mask. */
+  /** Whether the caller may know the upload settings, for files that become objects of this type and mask. */
   mayUpload(into: UploadTarget): boolean
-  /** As `_generated_rights` shows them. */
+  /** In the form of `_generated_rights`. */
   readonly rights: GeneratedRights
 }
 
-/** What uploads make; null: settings that name nothing. */
+/** The objects that uploads make; null: the settings name no object type. */
 export type UploadTarget = { readonly objecttypeId: number; readonly maskId: number; readonly standard: boolean } | null
 
 /** Ancestors, and the collection itself, by id. */
 export type Chains = ReadonlyMap<number, Ancestor>
 
-/** The grants of a collection and those that it inherits. A private collection inherits sticky ones only. */
+/** The grants of a collection, with inherited ones. A private collection inherits sticky grants only. */
 export function grantsOn({ path }: Pick<Collection, 'path'>, chains: Chains): StoredGrant[] {
   const found: StoredGrant[] = []
   let cut = false
@@ -66,8 +66,8 @@ interface Held {
 }
 
 /**
- * Grants on a collection and above it, as far as PINs let them count. Without the PIN of a collection all of them give
- * `bag_read` alone, there and below; but whoever has `bag_acl` from above could set another one, and is not asked.
+ * Grants on a collection and above it, as far as PINs let them count. Without the PIN of a collection, all of them give
+ * only `bag_read`, there and below. A caller with `bag_acl` from above could set another PIN, and does not need it.
  */
 function heldOf({ path }: Pick<Collection, 'path'>, chains: Chains, counts: (grant: StoredGrant) => boolean): Held {
   let held: { readonly grant: StoredGrant; readonly whole: boolean }[] = []
@@ -83,12 +83,12 @@ function heldOf({ path }: Pick<Collection, 'path'>, chains: Chains, counts: (gra
   return { grants, pinOk, open: held.some(({ grant, whole }) => whole && grant.rights.bag_read) }
 }
 
-/** What is left of a grant without the PIN. */
+/** A grant without the PIN: only `bag_read` is left. */
 function seeing({ rights: { bag_read: see }, ...grant }: StoredGrant): StoredGrant {
   return { ...grant, rights: see ? { bag_read: {} } : {} }
 }
 
-/** Rights of a caller on a collection, at a moment (milliseconds). Those who own it have all of them, as root has. */
+/** Rights of a caller on a collection, at a moment (milliseconds). The owner has all rights, as root does. */
 export function accessTo(
   actor: Actor,
   collection: Pick<Collection, 'path' | 'ownerId' | 'unreachable'>,
@@ -100,7 +100,7 @@ export function accessTo(
   const whole = actor.isRoot || owns
   const named = ({ who }: StoredGrant): boolean => (who === 'owner' ? owns : who !== 'contact' && isCaller(actor, who))
   const { grants, open, pinOk } = heldOf(collection, chains, (grant) => inForce(grant, at) && named(grant))
-  // A tag filter is about objects: a grant that has one says nothing about the collection itself.
+  // A tag filter is about objects: a grant with one gives no rights on the collection itself.
   const held = new Set<string>(grants.flatMap(({ rights, tagfilter }) => (tagfilter ? [] : Object.keys(rights))))
   const fits = (right: ListRight, object: Guarded | null) => (grant: StoredGrant) => listFits(grant, right, object)
   return {
@@ -136,7 +136,7 @@ function listFits({ rights, tagfilter }: StoredGrant, right: ListRight, object: 
   return tagsFit(tagfilter, object.tags) && typeFits(item, object.objecttypeId) && poolFits(item, object.poolId)
 }
 
-/** Both limits hold within one grant. */
+/** Both limits must hold within one grant. */
 function uploadFits({ rights, tagfilter }: StoredGrant, into: UploadTarget): boolean {
   const item = rights.create_in_collection
   if (!item || tagfilter) return false
@@ -169,7 +169,7 @@ export function requireCollection(access: Access, right: ContainerRight, id: num
   throw new AppError('RightRequired', { right, collection: id, ...(path === undefined ? {} : { path }) })
 }
 
-/** A collection that the caller cannot know of is answered like one that is not there. */
+/** For a collection that the caller may not know, the answer is the same as for one that does not exist. */
 export function notFound(id: number): AppError {
   return new AppError(
     'ObjectNotFound',

@@ -1,4 +1,4 @@
-/** Checks what uploads into a collection are to make of files. What names plugins is kept as it was sent. */
+/** Checks the settings for objects made of uploads into a collection. Members for plugins are kept unchanged. */
 import type { Model } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { PoolSnapshot } from '../pools/model.ts'
@@ -10,13 +10,13 @@ export interface CreateObjectDeps {
   readonly model: Model
   readonly pools: PoolSnapshot
   readonly rights: Pick<CallerRights, 'knowsPool' | 'root'>
-  /** Those that exist of all tags that the request names. */
+  /** The existing tags among those that the request names. */
   readonly tags: ReadonlySet<number>
 }
 
 /**
- * The settings in stored form: without what is not said, and pools by their ids. What names an object type, a mask, a pool, a
- * field or a tag must find it.
+ * The settings in stored form: without absent members, and with pools by their ids. An object type, mask, pool, field or
+ * tag that is named must exist.
  * @throws {AppError} naming the place
  */
 export function readCreateObject(sent: CreateObjectInput, path: string, deps: CreateObjectDeps): CreateObject {
@@ -54,7 +54,7 @@ function poolId({ pool }: SentPool, path: string, deps: CreateObjectDeps, beside
   return id
 }
 
-/** One that the caller cannot know of is not there, by whatever it is named. */
+/** A pool that the caller may not know does not exist for it, by whatever it is named. */
 function isKnown(id: number, { pools, rights }: CreateObjectDeps): boolean {
   return pools.has(id) && (rights.root || rights.knowsPool(id))
 }

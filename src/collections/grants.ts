@@ -6,7 +6,7 @@ import { actingRight, type RightsService, type StoredGrant } from '../rights/ser
 
 type Change = Parameters<RightsService['validateAcls']>[3][number]
 
-/** The lists in stored form; undefined where nothing is said. */
+/** The lists in stored form; undefined where a list is absent. */
 export async function checkedAcls(
   { tx, actor, grants }: { tx: Tx; actor: Actor; grants: Pick<RightsService, 'validateAcls'> },
   changes: readonly Change[],
@@ -17,7 +17,7 @@ export async function checkedAcls(
   return changes.map(({ wire }) => (wire === undefined ? undefined : next.next().value))
 }
 
-/** Whether a list lets others act in the name of the owner where they did not before, or otherwise. */
+/** Whether a list newly lets others act in the name of the owner, or changes how they do. */
 export function givesActing(after: readonly StoredGrant[], before: readonly StoredGrant[]): boolean {
   const known = new Map(before.map((grant) => [grant.id, grant]))
   return after.some((grant) => grant.rights[actingRight] && !isDeepStrictEqual(grant, known.get(grant.id)))

@@ -6,19 +6,19 @@ import { composed } from '../platform/values/text.ts'
 import type { CollectionInput } from './schema.ts'
 import { findByReference, topOfUser } from './store.ts'
 
-/** One collection of a request, with what it names. */
+/** One collection of a request, with the objects and parents that it names. */
 export interface Draft {
   readonly input: CollectionInput
-  /** Where it stands in the request, for errors. */
+  /** Its place in the request, for errors. */
   readonly place: string
   /** The stored collection that it changes; null for a new one. */
   readonly id: number | null
-  /** Where it is put: a stored collection, another one of the request, or not said. */
+  /** The requested parent: a stored collection or another one of the request; null: the request names none. */
   readonly parent: { readonly id: number } | { readonly draft: number } | null
 }
 
 /**
- * What each collection of a request names. Whether it is there for the caller is asked later.
+ * Identifies each collection of a request. Whether the caller may know it is checked later.
  * @throws {AppError} `LookupNotFound`, or naming the place
  */
 export async function identify(
@@ -93,7 +93,7 @@ export function assertStoredVersion(
   assertVersion(input.collection._version, stored.version, convention, { path, collection: id })
 }
 
-/** Where a new collection is put when its request does not say. @throws {AppError} `LookupNotFound` */
+/** The default parent of a new collection. @throws {AppError} `LookupNotFound` */
 export async function ownTop(q: Queryable, userId: number, path: string): Promise<number> {
   const top = await topOfUser(q, userId)
   if (top !== null) return top

@@ -1,7 +1,7 @@
 import type { Queryable } from '../platform/postgres/db.ts'
 import type { Localized } from './model.ts'
 
-/** What administrators look for collections by; null restricts nothing. */
+/** The conditions by which administrators search collections; null restricts nothing. */
 export interface InspectedCollections {
   readonly words: string | null
   /** Login or id of the owner. */
@@ -40,8 +40,8 @@ export interface InspectedCollection {
 const orders = { id: 'c.id', objects: 'c.object_count desc, c.id', updated: 'c.updated_at desc, c.id' } as const
 
 /**
- * A page of all collections, and how many match. Keys by which anybody may open one (PINs, secrets of shares, uploads) are
- * not among them; the UUID opens a drive, so it is left to who needs it.
+ * A page of all collections, and how many match. Secrets that open a collection (PINs, secrets of shares, uploads) are
+ * left out; the UUID opens a drive, so it is left out, too.
  */
 export async function inspectCollections(
   from: Queryable,
@@ -71,7 +71,7 @@ export async function inspectCollections(
   return { rows, total: counted.rows[0]?.total ?? 0 }
 }
 
-/** How many collections there are of what administrators look for. */
+/** The number of collections with each of the marks that administrators search for. */
 export async function inspectCollectionMarks(from: Queryable): Promise<Record<string, number>> {
   const { rows } = await from.query<Record<string, number>>(
     `select count(*)::int8 as all, count(*) filter (where acl <> '[]')::int8 as shared,

@@ -1,6 +1,6 @@
 import type { Tx } from '../platform/postgres/db.ts'
 
-/** Where settings of uploads name mappings: with the mapping the name goes. */
+/** Upload settings that name mappings: when a mapping is deleted, its name is removed from them. */
 export const collectionMappingUse = {
   name: 'collections',
   async count(tx: Tx, id: number): Promise<number> {

@@ -1,4 +1,4 @@
-/** The lists that objects are in, asked by the keepers of objects. */
+/** The lists that objects are in, for the object service. */
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
@@ -7,7 +7,7 @@ import type { CollectionName } from './schema.ts'
 import type { KeptShares } from './sharing/snapshot.ts'
 import { seenBy } from './store.ts'
 
-/** Collections that are told of one object. */
+/** The most collections that are answered for one object. */
 const mostTold = 1000
 
 /** The collections that each of the objects is in, as far as the caller may see them. */
@@ -40,7 +40,7 @@ export async function collectionsOf(
   return new Map([...found].map(([id, own]) => [id, own.map((one) => renderName(one.id, one, true))]))
 }
 
-/** Collections that one caller may see, for searches of objects by the lists that they are in. */
+/** Most visible collections of a caller, for searches of objects by their lists. */
 const mostSeen = 100_000
 
 /** The collections that the caller may see; null: all. @throws {AppError} `SearchTooCostly` for too many of them */
@@ -56,7 +56,7 @@ export async function collectionsSeen(q: Queryable, actor: Actor): Promise<reado
   return rows.map(({ id }) => id)
 }
 
-/** Objects that go to the trash leave all lists. Objects are locked before collections, here as in changes of lists. */
+/** Removes objects in the trash from all lists. Objects are locked before collections, as in changes of lists. */
 export async function leaveCollections(
   sharing: Pick<KeptShares, 'changed'>,
   tx: Tx,

@@ -1,17 +1,17 @@
 /**
- * Vocabulary of collections. A *collection* is a list of objects in the order that people gave it, and holds other
- * collections. The *top collection* of a user is made with the user and holds the user's own ones. An *entry* is one object
- * in a list. A *remote* object is one of another instance, known by its global id only. Everything below a top collection
- * has the same owner.
+ * Vocabulary of collections. A *collection* is a list of objects in an order chosen by people, and contains other
+ * collections. The *top collection* of a user is made with the user and contains the user's own ones. An *entry* is one
+ * object in a list. A *remote* object is one of another instance, known by its global id only. Everything below a top
+ * collection has the same owner.
  */
 import type { StoredGrant } from '../rights/service.ts'
 
 export type Localized = Readonly<Record<string, string>>
 
-/** What uploads into a collection make of files; wire form, checked by create-object.ts. */
+/** Settings for objects made of uploads into a collection; wire form, checked by create-object.ts. */
 export type CreateObject = Readonly<Record<string, unknown>>
 
-/** The settings that somebody who changes a collection gives it. */
+/** The settings of a collection that users can change. */
 export interface CollectionFields {
   readonly reference: string | null
   readonly shortname: string | null
@@ -25,7 +25,7 @@ export interface CollectionFields {
   readonly objectsAllowed: boolean
   readonly acl: readonly StoredGrant[]
   readonly privateAcl: boolean
-  /** Another one for each PIN that is set; null: there is none. */
+  /** Changes with each PIN that is set; null: there is none. */
   readonly pinId: string | null
 }
 
@@ -34,26 +34,26 @@ export interface Collection extends CollectionFields {
   readonly id: number
   readonly version: number
   readonly parentId: number | null
-  /** Ids from the root down to and including this one. */
+  /** Ids from the root to this one, inclusive. */
   readonly path: readonly number[]
   readonly isSystem: boolean
-  /** Whose top collection it is. */
+  /** The user whose top collection it is. */
   readonly userId: number | null
   readonly ownerId: number
-  /** The owner is archived: nobody but root reaches it. */
+  /** The owner is archived: only root can reach it. */
   readonly unreachable: boolean
   readonly objectCount: number
-  /** A grant says more of some object than the owner may pass on. */
+  /** A grant gives more on some object than the owner may pass on. */
   readonly invalidAcl: boolean
-  /** Objects of other instances among them. */
+  /** Number of objects of other instances in it. */
   readonly remoteCount: number
-  /** Counts the renewals of its upload addresses. */
+  /** Number of renewals of its upload addresses. */
   readonly uploadGeneration: number
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-/** What a collection hands down, to one caller. */
+/** The members of a collection that its children inherit, for one caller. */
 export interface Ancestor extends Heritage {
   /** It has a PIN that the caller has not entered. */
   readonly locked: boolean

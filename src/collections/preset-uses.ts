@@ -4,7 +4,7 @@ import { deleteUnnamed } from './shares/store.ts'
 
 const madeFrom = (preset: string) => `acl @> jsonb_build_array(jsonb_build_object('preset', ${preset}::bigint))`
 
-/** Changes the grants of all collections that have one made from the presets; their versions stay. */
+/** Changes the grants made from the presets, in all collections; the versions of these do not change. */
 async function change(tx: Tx, ids: readonly number[], acl: string, values: readonly unknown[]): Promise<number[]> {
   const { rows } = await tx.query<{ id: number }>(
     `update collection c set acl = coalesce(${acl}, '[]')
@@ -14,7 +14,7 @@ async function change(tx: Tx, ids: readonly number[], acl: string, values: reado
   return rows.map(({ id }) => id)
 }
 
-/** Grants on collections as a place where presets are used (rights/presets). */
+/** Grants on collections as uses of presets (rights/presets). */
 export const collectionPresetUse: PresetUse = {
   async count(tx: Queryable, presetId: number): Promise<number> {
     const { rows } = await tx.query<{ count: number }>(
@@ -54,7 +54,7 @@ export const collectionPresetUse: PresetUse = {
   },
 }
 
-/** The same presets as they are used in several places. */
+/** Combines several uses of presets. */
 export function presetUses(...uses: readonly PresetUse[]): PresetUse {
   const sum = async (ask: (use: PresetUse) => Promise<number>): Promise<number> => {
     let all = 0

@@ -1,4 +1,4 @@
-/** How many collections, and entries in their lists, may belong to one user. */
+/** The most collections, and entries in their lists, that one user may own. */
 import { quotaExceeded } from '../platform/limits/callers.ts'
 import type { Tx } from '../platform/postgres/db.ts'
 import * as store from './store.ts'
@@ -8,11 +8,11 @@ export interface CollectionQuotas {
   readonly entries: number
 }
 
-/** Seconds. Nothing becomes free by itself. */
+/** Seconds. No quota becomes free by waiting. */
 const comeBackAfter = 3600
 
 /**
- * Asked behind a change that gave them more.
+ * Checked after a change that added some.
  * @throws {AppError} `QuotaExceeded` 429
  */
 export async function assertWithinQuotas(

@@ -7,17 +7,17 @@ import type { Ancestor, Collection, CreateObject } from './model.ts'
 import type { CollectionName, CollectionOutput } from './schema.ts'
 import type { Figures } from './store.ts'
 
-/** What is found out for all collections of an answer together. */
+/** Data loaded for all collections of an answer together. */
 export interface Parts {
   readonly names: WhoNames
   readonly chains: Chains
   readonly figures: ReadonlyMap<number, Figures>
   readonly accessTo: (collection: Collection) => Access
-  /** Those of the ancestors that the caller may see. */
+  /** The ancestors that the caller may see. */
   readonly seen: ReadonlySet<number>
   /** In the order of the collections. */
   readonly acls: readonly (readonly RightApi[])[]
-  /** Addresses of uploads, of collections that the caller may upload into. */
+  /** Upload addresses of the collections that the caller may upload into. */
   readonly uploads: ReadonlyMap<number, readonly UploadAddress[]>
   readonly at: number
 }
@@ -80,7 +80,7 @@ function renderOwn(collection: Collection): CollectionOutput['collection'] {
   }
 }
 
-/** A collection where others name it; of one that the caller may not see only the id, so that a path has no hole. */
+/** A reference to a collection. If the caller may not see it, it has only the id, so that a path has no gap. */
 export function renderName(
   id: number,
   stored: Pick<Ancestor, 'parentId' | 'version' | 'displayname'> | undefined,
@@ -91,7 +91,7 @@ export function renderName(
   return { _basetype: 'collection', collection: { _id: id, _id_parent: parentId, _version: version, displayname } }
 }
 
-/** The settings for uploads of the nearest collection that has some, going up. */
+/** The upload settings of the nearest collection with some, going up. */
 export function compiledOf({ path }: Pick<Collection, 'path'>, chains: Chains): CreateObject | null {
   for (const id of path.toReversed()) {
     const found = chains.get(id)?.createObject

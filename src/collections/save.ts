@@ -1,6 +1,6 @@
 /**
  * Saving collections: a batch is one transaction, checked as a whole and written with a constant number of statements.
- * Create or update is told by `_version` (decision 1 of the specification).
+ * `_version` distinguishes create from update (decision 1 of the specification).
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Model } from '../datamodel/model.ts'
@@ -34,13 +34,13 @@ export interface SaveContext {
   readonly convention: VersionConvention
   /** Milliseconds since 1970. */
   readonly at: number
-  /** Of the PINs that the request sets, by place; null: none is set. */
+  /** Hashes of the PINs that the request sets, by place; null: none is set. */
   readonly pinHashes: readonly (string | null)[]
-  /** Makes whom grants of the request want made. */
+  /** Makes the users that grants of the request ask for. */
   readonly makeShares: () => Promise<MadeShares>
 }
 
-/** One collection of a batch on its way. */
+/** A collection of a batch while it is being saved. */
 interface Work extends Draft {
   readonly current: Collection | null
   readonly newId: number
@@ -55,16 +55,16 @@ export interface Saved {
 }
 
 export interface SavedCollection extends store.Written {
-  /** Grants that it had before. */
+  /** Its former grants. */
   readonly grantsBefore: ReadonlySet<number>
   readonly created: boolean
-  /** It is below another one than before. */
+  /** It has another parent than before. */
   readonly moved: boolean
-  /** Other grants reach it than before. */
+  /** Other grants apply to it than before. */
   readonly reshared: boolean
 }
 
-/** Saves all of them, and tells what they are from then on, in the order of the request. */
+/** Saves all collections of the request; answers them as stored, in the order of the request. */
 export async function saveCollections(
   context: SaveContext,
   inputs: readonly CollectionInput[],
@@ -90,7 +90,7 @@ export async function saveCollections(
   return { collections: written, made }
 }
 
-/** @throws {AppError} for a tree that is too high: a path is read wherever a collection is */
+/** @throws {AppError} for a tree with too many levels: the path is read with each collection */
 function assertLevels(level: number): void {
   if (level > mostLevels)
     throw badRequest(`There are ${mostLevels} collections above each other at most.`, {
@@ -105,7 +105,7 @@ function mayMove({ id, parent }: Draft): boolean {
 
 type Accesses = (id: number) => Access
 
-/** Finds what the request names, gives each its place, and asks for the rights that takes. */
+/** Finds the collections that the request names, gives each its place, and checks the rights for that. */
 async function place(
   context: SaveContext,
   drafts: readonly Draft[],
@@ -139,7 +139,7 @@ async function place(
   return { works: withPaths(works, stored, chains), accesses }
 }
 
-/** What the caller may do with each stored collection; one of the request that is new belongs to the caller. */
+/** The rights of the caller on each stored collection; a new collection of the request belongs to the caller. */
 function accessesOf({ actor, at }: SaveContext, stored: ReadonlyMap<number, Collection>, chains: Chains): Accesses {
   const known = new Map<number, Access>()
   return (id) => {
@@ -152,7 +152,7 @@ function accessesOf({ actor, at }: SaveContext, stored: ReadonlyMap<number, Coll
   }
 }
 
-/** `bag_create` where a collection is put, `bag_write` on one that is changed, and `bag_acl` on one that is moved. */
+/** Checks `bag_create` on the new parent, `bag_write` on a changed collection, and `bag_acl` on a moved one. */
 function requirePlaceRights(
   works: readonly Omit<Work, 'path' | 'ownerId'>[],
   stored: ReadonlyMap<number, Collection>,
@@ -174,8 +174,8 @@ function requirePlaceRights(
 }
 
 /**
- * The way from the root down to each, and its owner: that of its parent. @throws {AppError} for a collection that would be
- * above itself.
+ * The way from the root down to each, and its owner: that of its parent.
+ * @throws {AppError} for a collection that would be above itself.
  */
 function withPaths(
   works: readonly Omit<Work, 'path' | 'ownerId'>[],
@@ -197,7 +197,7 @@ function withPaths(
       walked.add(at)
       upwards.push(at)
     }
-    // The nearest above that has its place already says whose all below it are.
+    // The nearest ancestor with a known place decides the owner of all below it.
     const settled = upwards.find((id) => !placed.has(id))
     const ownerId = (settled === undefined ? undefined : stored.get(settled)?.ownerId) ?? current?.ownerId
     if (ownerId === undefined) throw new Error('a collection without an owner above it')
@@ -205,7 +205,7 @@ function withPaths(
   })
 }
 
-/** The collections as they will be stored. */
+/** The collections in stored form. */
 async function fill(
   context: SaveContext,
   works: readonly Work[],
@@ -276,7 +276,7 @@ const initial: CollectionFields = {
   pinId: null,
 }
 
-/** What is absent stays as it is, null clears it. */
+/** An absent member stays unchanged; null clears it. */
 function fieldsOf(
   context: SaveContext,
   { input, current, place }: Work,
@@ -342,7 +342,7 @@ function uuidOf(sent: string | null | undefined, before: string, place: string):
   return sent
 }
 
-/** The owner follows from the place: another one than that cannot be set. */
+/** The owner follows from the place: no other owner can be set. */
 async function assertOwners({ tx, actor, grants }: SaveContext, works: readonly Work[]): Promise<void> {
   const named = works.filter(({ input }) => input._owner)
   if (named.length === 0) return
@@ -365,8 +365,8 @@ async function assertOwners({ tx, actor, grants }: SaveContext, works: readonly 
 }
 
 /**
- * A collection that is moved below one of somebody else belongs to that owner, in whose name nobody acts by a grant that it brings
- * along. @throws {AppError} `RightRequired`
+ * A collection that is moved below one of another user then belongs to that user. It must not bring along a grant by
+ * which others act in the owner's name. @throws {AppError} `RightRequired`
  */
 async function requireOwnActing({ tx, actor }: SaveContext, works: readonly Work[]): Promise<void> {
   const given = works.filter(
@@ -383,7 +383,7 @@ async function requireOwnActing({ tx, actor }: SaveContext, works: readonly Work
   throw new AppError('RightRequired', { right: 'owner', collection: found.newId, path })
 }
 
-/** What opens a collection to others, or lets them make objects in the name of its owner. */
+/** Members that open a collection to others, or let them make objects in the name of its owner. */
 const giving = [
   ['acl', '_acl'],
   ['privateAcl', '_private_acl'],
@@ -393,8 +393,8 @@ const giving = [
 ] as const satisfies readonly (readonly [keyof CollectionFields, string])[]
 
 /**
- * `bag_acl` where something changes that gives rights. A new collection belongs to the owner of those above it, so what it gives
- * takes `bag_acl` on the nearest one that was there before.
+ * Requires `bag_acl` for a change of members that give rights. A new collection belongs to the owner of its ancestors, so
+ * these members need `bag_acl` on the nearest ancestor that existed before.
  */
 function requireContentRights(works: readonly Work[], written: readonly SavedCollection[], accesses: Accesses): void {
   const added = new Set(works.flatMap(({ current, newId }) => (current ? [] : newId)))
@@ -405,7 +405,7 @@ function requireContentRights(works: readonly Work[], written: readonly SavedCol
     const before = current ?? { ...initial, uuid: next.uuid }
     const given = giving.find(([field]) => !isDeepStrictEqual(next[field], before[field]))
     if (given) requireCollection(accesses(holder), 'bag_acl', holder, `${place}.${given[1]}`)
-    // The right to give grants is not that of the owner, and must not become it by a grant.
+    // The right to give grants is not the right to act as the owner, and a grant must not extend it to that.
     if (!accesses(holder).whole && givesActing(next.acl, before.acl)) {
       throw new AppError('RightRequired', { right: 'owner', collection: holder, path: `${place}._acl` })
     }

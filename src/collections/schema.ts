@@ -11,11 +11,11 @@ function optional<T extends Parameters<typeof Type.Union>[0][number]>(type: T) {
   return Type.Optional(Type.Union([type, Type.Null()]))
 }
 
-/** Collections of one request. */
+/** Most collections of one request. */
 export const mostCollections = 1000
-/** Collections above each other. */
+/** Most levels of collections. */
 export const mostLevels = 100
-/** Objects of one request, and in one collection. */
+/** Most objects of one request, and in one collection. */
 export const mostObjects = 100_000
 export const mostEntries = 1_000_000
 
@@ -62,7 +62,7 @@ export const CreateObject = Type.Object(
 )
 export type CreateObjectInput = Static<typeof CreateObject>
 
-/** Which object an entry of a list names: checked entry by entry (entries/request.ts). */
+/** The object named by an entry of a list: checked entry by entry (entries/request.ts). */
 export const Entry = Type.Object(
   {
     _global_object_id: optional(Type.String({ maxLength: 1000 })),
@@ -84,7 +84,7 @@ export const Entry = Type.Object(
 )
 const Entries = Type.Array(Type.Unknown({ 'x-names': () => Entry, 'x-shown-as': Entry }), { maxItems: mostObjects })
 
-/** A collection as sent: what is absent stays as it is, `null` clears it. */
+/** A collection as sent: absent members stay unchanged, `null` clears a member. */
 export const CollectionInput = Type.Object(
   {
     _basetype: Type.Optional(Type.Literal('collection')),
@@ -119,7 +119,7 @@ export const CollectionInput = Type.Object(
       open,
     ),
     _owner: optional(WhoApi),
-    // Checked entry by entry (rights/acl.ts), with errors that name right and parameter.
+    // Checked entry by entry (rights/acl.ts), with errors that name the right and the parameter.
     _acl: optional(Type.Array(Type.Unknown(grantShown), { maxItems: 1000 })),
     _private_acl: optional(Type.Boolean()),
     _renew_upload_urls: optional(
@@ -141,7 +141,7 @@ export type CollectionInput = Static<typeof CollectionInput>
 
 export const CollectionInputs = Type.Array(CollectionInput, { maxItems: mostCollections })
 
-/** A collection where others name it; of one that the caller may not see there is the id only. */
+/** A reference to a collection; only the id if the caller may not see the collection. */
 export const CollectionName = Type.Object(
   {
     _basetype: Type.Literal('collection'),
@@ -159,7 +159,7 @@ export const CollectionName = Type.Object(
 )
 export type CollectionName = Static<typeof CollectionName>
 
-/** A collection as shown. `_acl` is there for callers who may see it (`bag_acl`); the list is read apart. */
+/** A collection as answered. `_acl` is only for callers who may see it (`bag_acl`); the list has its own route. */
 export const CollectionOutput = Type.Object(
   {
     _basetype: Type.Literal('collection'),

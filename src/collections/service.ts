@@ -1,7 +1,4 @@
-/**
- * Collections: lists of objects that people put together, in a tree below a top collection for each user. See
- * docs/collections.md.
- */
+/** Collections: lists of objects arranged by people, in a tree below a top collection for each user. See docs/collections.md. */
 import type { Model } from '../datamodel/model.ts'
 import type { RequireMappings } from '../objecttypes/model.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -61,30 +58,30 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights' | 'check'> {
   readonly conventionOf: ConventionOf
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
-  /** Addresses at which files are uploaded into the collection. */
+  /** Addresses for uploads into the collection. */
   readonly uploadAddresses: (collectionId: number, generation: number) => Promise<readonly UploadAddress[]>
   readonly pins: Pick<Pins, 'hashesOf' | 'remember'>
   readonly shareMails: ShareMails
   readonly shares: Pick<Shares, 'wanted' | 'make' | 'settle' | 'shown'>
 }
 
-/** A collection that files are uploaded into. */
+/** A collection as a target of uploads. */
 export interface CollectionUploads {
   readonly collection: Pick<
     Collection,
     'id' | 'uuid' | 'ownerId' | 'version' | 'displayname' | 'shortname' | 'reference'
   >
-  /** `create_object`, of the collection or of the nearest one above that has some. */
+  /** `create_object`, of the collection or of the nearest ancestor with such settings. */
   readonly settings: CreateObject | null
 }
 
-/** What a request sets and wants that is prepared before its transaction. */
+/** Parts of a request that are prepared before its transaction. */
 interface Asked {
   readonly pinHashes: readonly (string | null)[]
   readonly wanted: readonly WantedShare[]
 }
 
-/** An empty collection that nobody shares. */
+/** For an empty collection that is not shared. */
 const unasked: ShareOptions = { allow: false, background: false }
 
 export type CollectionService = ReturnType<typeof createCollectionService>
@@ -147,7 +144,7 @@ export function createCollectionService(deps: CollectionDeps) {
     options: ShareOptions,
     { pinHashes, wanted }: Asked = { pinHashes: [], wanted: [] },
   ) {
-    // Objects before collections, as deletions of objects lock them.
+    // Objects are locked before collections, as in deletions of objects.
     const entries = await sentLists(tx, actor, inputs, placeOf)
     const { collections: saved, made } = await saveCollections(
       {
@@ -182,7 +179,7 @@ export function createCollectionService(deps: CollectionDeps) {
     )
     await replaceLists(tx, actor, saved, entries, options)
     await renewUploads(tx, actor, saved, inputs)
-    // Who sets a PIN knows it.
+    // The user who sets a PIN knows it.
     await deps.pins.remember(
       tx,
       actor,
@@ -197,7 +194,7 @@ export function createCollectionService(deps: CollectionDeps) {
     return saved.map(({ id }) => id)
   }
 
-  /** The lists that records bring along; null: none. */
+  /** The lists in the records of a request; null: none. */
   async function sentLists(
     tx: Tx,
     actor: Actor,
@@ -261,7 +258,7 @@ export function createCollectionService(deps: CollectionDeps) {
     await store.renewUploads(tx, ids)
   }
 
-  /** Grants and places that have changed share something else, here and below. */
+  /** Changed grants and places change what is shared, here and below. */
   async function settleShares(
     tx: Tx,
     actor: Actor,
@@ -311,7 +308,7 @@ export function createCollectionService(deps: CollectionDeps) {
     /** Shares that a change of objects would make too wide. */
     review: createReview(deps),
 
-    /** A new collection of objects below the own top collection, named with the date; its id (decision 44). */
+    /** Makes a collection of objects below the caller's top collection, named with the date; answers its id (decision 44). */
     async collect(tx: Tx, actor: Actor, systemObjectIds: readonly number[]): Promise<number> {
       const today = deps.clock().toISOString().slice(0, 10)
       const displayname = Object.fromEntries(deps.languages().map((language) => [language, today]))
@@ -325,7 +322,7 @@ export function createCollectionService(deps: CollectionDeps) {
       return render(db, actor, await store.listSeen(db, actor, page))
     },
 
-    /** Those right below a collection; null: those without parent. @throws {AppError} `ObjectNotFound`, `RightRequired` */
+    /** Collections directly below one; null: those without parent. @throws {AppError} `ObjectNotFound`, `RightRequired` */
     async listBelow(actor: Actor, parentId: number | null, page: store.Page): Promise<CollectionOutput[]> {
       if (parentId !== null) await visible(db, actor, parentId)
       return render(db, actor, await store.listSeen(db, actor, page, parentId))
@@ -337,7 +334,7 @@ export function createCollectionService(deps: CollectionDeps) {
       return wire as CollectionOutput
     },
 
-    /** Those of the collections that a caller may see, for any number of callers. */
+    /** The collections that a caller may see, for any number of callers. */
     async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
       const collections = await store.findCollections(db, ids)
       const chains = await store.findChains(db, ids, null)
@@ -345,7 +342,7 @@ export function createCollectionService(deps: CollectionDeps) {
         new Set(collections.flatMap((one) => (accessTo(actor, one, chains, now()).may('bag_read') ? one.id : [])))
     },
 
-    /** For searches: which collections the caller may see, and how. */
+    /** For searches: the visible collections, and conditions for them. */
     records: {
       access: (actor: Actor, bind: (value: unknown) => string) => ({
         condition: store.seenCondition(actor, bind),
@@ -358,7 +355,7 @@ export function createCollectionService(deps: CollectionDeps) {
     },
 
     /**
-     * What uploads into a collection make of files, for callers who may put objects into it.
+     * Settings for objects made of uploads into a collection, for callers who may add objects to it.
      * @throws {AppError} `ObjectNotFound`, `RightRequired`
      */
     async uploads(actor: Actor, id: number): Promise<CollectionUploads> {
@@ -368,7 +365,7 @@ export function createCollectionService(deps: CollectionDeps) {
       return { collection, settings: compiledOf(collection, chains) }
     },
 
-    /** Gives a collection another name in the languages that are named. @throws {AppError} */
+    /** Renames a collection in the named languages. @throws {AppError} */
     async rename(actor: Actor, id: number, displayname: Localized): Promise<void> {
       const { version, displayname: before } = await visible(db, actor, id)
       const _version = deps.conventionOf(actor) === 'next' ? version + 1 : version
@@ -413,7 +410,7 @@ export function createCollectionService(deps: CollectionDeps) {
         )
         const accesses = below.map((one) => accessTo(actor, one, chains, now()))
         if (!accesses[0]?.known) throw notFound(id)
-        // Of what is below it the answer tells nothing but that it is in the way.
+        // The answer says only that there are collections below it, nothing more about them.
         for (const access of accesses) requireCollection(access, 'bag_delete', id)
         if (below.some(({ isSystem }) => isSystem))
           throw badRequest('A system collection cannot be deleted.', { collection: id })
@@ -435,7 +432,10 @@ export function createCollectionService(deps: CollectionDeps) {
   }
 }
 
-/** What uploads by these settings make (decision 41: who may make objects there and add them is told where). */
+/**
+ * The object type and mask for uploads by these settings (decision 41: only callers who may make such objects and add
+ * them get the address).
+ */
 function uploadTarget({ objecttype, mask_id }: CreateObject, model: Model): UploadTarget {
   const table = typeof objecttype === 'string' ? model.objecttypes.get(objecttype) : undefined
   if (!table) return null
@@ -444,7 +444,7 @@ function uploadTarget({ objecttype, mask_id }: CreateObject, model: Model): Uplo
   return { objecttypeId: table.id, maskId, standard: maskId === preferred }
 }
 
-/** The address says which one is changed. */
+/** The collection is identified by the address. */
 function withId(input: CollectionInput, id: number): CollectionInput {
   const { _id: said, 'lookup:_id': lookup, ...collection } = input.collection
   if (said && said !== id)

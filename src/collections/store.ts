@@ -23,7 +23,7 @@ export async function findCollections(q: Queryable, ids: readonly number[]): Pro
   return rows
 }
 
-/** The collections and all above them, as they are for a caller; null: for nobody in particular, who has entered no PIN. */
+/** The collections and all their ancestors, for a caller; null: for no particular user, who has entered no PIN. */
 export async function findChains(
   q: Queryable,
   ids: readonly number[],
@@ -44,10 +44,10 @@ export async function findChains(
 const ofUserReference = 'user:ref:'
 const ofUserId = 'user:id:'
 
-/** References that name the top collection of a user; nobody gives them to another collection. */
+/** References that name the top collection of a user; no other collection can have such a reference. */
 export const isReserved = (reference: string): boolean => /^(system|user:ref|user:id):/.test(reference)
 
-/** Ids of collections by reference. The top collection of a user is named by the reference of the user too. */
+/** Ids of collections by reference. The top collection of a user can also be named by the reference of the user. */
 export async function findByReference(
   q: Queryable,
   references: readonly string[],
@@ -68,7 +68,7 @@ export async function findByReference(
   return new Map(rows.map(({ reference, id }) => [reference, id]))
 }
 
-/** The addresses of their uploads are others from now on. */
+/** Invalidates the present upload addresses of the collections. */
 export async function renewUploads(tx: Tx, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   await tx.query(
@@ -88,9 +88,10 @@ export async function topOfUser(q: Queryable, userId: number): Promise<number | 
 }
 
 /**
- * `seen (id)`: the collections that the caller may see by owning them, or by a grant on them or above; those of archived
- * users are left out. Parameters 1 and 2 are `callerValues`. A private collection stops all grants from above but sticky ones.
- * With 93,000 collections of 3,000 users and no statistics, a list took 1.5 s where the recursion stood in the statement.
+ * `seen (id)`: the collections that the caller may see as their owner, or by a grant on them or on an ancestor.
+ * Collections of archived users are left out. Parameters 1 and 2 are `callerValues`. A private collection blocks all
+ * grants from above except sticky ones. With 93,000 collections of 3,000 users and no statistics, a list took 1.5 s with
+ * the recursion in the statement.
  */
 const seenSql = (user: string, principals: string): string => `with granted (id, sticky) as (
     select c.id, bool_or(coalesce((g->>'sticky')::boolean, false))
@@ -113,10 +114,10 @@ function callerValues(actor: Actor): [number, string] {
   return [actor.userId, textsText([`u${actor.userId}`, ...actor.groupIds.map((id) => `g${id}`)])]
 }
 
-/** For root everything is seen. */
+/** Root sees all collections. */
 const everything = `with seen (id) as (select id from collection where $1::bigint is not null and $2::text[] is not null)`
 
-/** `seen (id)` for statements of others, with its parameters and a part of their names. */
+/** `seen (id)` for other statements, with its parameters and a part of their names. */
 export function seenBy(actor: Actor): {
   readonly sql: string
   readonly values: readonly unknown[]
@@ -137,7 +138,10 @@ export interface Page {
   readonly offset: number
 }
 
-/** The collections that the caller may see, parents before their children; with `parentId` those right below, null: without parent. */
+/**
+ * The collections that the caller may see, parents before their children; `parentId`: only those directly below, null:
+ * those without parent.
+ */
 export async function listSeen(
   q: Queryable,
   actor: Actor,
@@ -166,7 +170,7 @@ export async function listSeen(
   return ids.flatMap((id) => found.get(id) ?? [])
 }
 
-/** What a caller is told of what is below a collection: of those that it may not see not even their number. */
+/** Numbers about the collections below one. Collections that the caller may not see are not counted. */
 export interface Figures {
   readonly hasChildren: boolean
   readonly countRecursive: number
@@ -193,7 +197,7 @@ export async function figuresOf(
   )
 }
 
-/** Which of the collections the caller may see. */
+/** The collections that the caller may see, among the given ones. */
 export async function seenOf(q: Queryable, actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
   if (ids.length === 0) return new Set()
   const { rows } = await q.query<{ id: number }>(
@@ -205,7 +209,7 @@ export async function seenOf(q: Queryable, actor: Actor, ids: readonly number[])
 }
 
 /**
- * Who moves or deletes collections is alone with the tree; who creates or changes some shares it with others. So a place in
+ * Moving or deleting collections locks the tree exclusively; creating or changing some takes a shared lock. So a place in
  * the tree stays as it was read until the transaction ends.
  */
 export async function lockTree(tx: Tx, mode: 'alone' | 'shared'): Promise<void> {
@@ -221,7 +225,7 @@ export async function lockCollections(tx: Tx, ids: readonly number[]): Promise<C
     [numbersText(ids)],
     'collections-lock',
   )
-  // What was changed meanwhile is seen by another statement.
+  // Another statement sees changes made meanwhile.
   return findCollections(tx, ids)
 }
 
@@ -245,7 +249,7 @@ export async function newIds(tx: Tx, count: number): Promise<number[]> {
   return rows.map(({ id }) => id)
 }
 
-/** A collection as it is to be written. `previousPath` is null for a new one. */
+/** A collection to be written. `previousPath` is null for a new one. */
 export interface Written extends CollectionFields {
   readonly id: number
   readonly parentId: number | null
@@ -254,7 +258,7 @@ export interface Written extends CollectionFields {
   readonly previousPath: readonly number[] | null
   readonly userId: number | null
   readonly version: number
-  /** Of the PIN that is set with it; null: what there is stays, if there is to be one. */
+  /** The hash of the new PIN; null: the stored one stays, if the collection is to have a PIN. */
   readonly pinHash: string | null
 }
 
@@ -270,7 +274,7 @@ function toRow(one: Written): Record<string, unknown> {
     parent_id: one.parentId,
     path: one.path,
     owner_user: one.ownerId,
-    // That of a top collection follows its user.
+    // The reference of a top collection follows its user.
     reference: one.userId === null ? one.reference : null,
     shortname: one.shortname,
     uuid: one.uuid,
@@ -313,12 +317,12 @@ export async function updateCollections(tx: Tx, written: readonly Written[]): Pr
   )
 }
 
-/** The top collection of a user becomes one like others. */
+/** Makes the top collection of a user an ordinary one. */
 export async function releaseTop(tx: Tx, id: number): Promise<void> {
   await tx.query('update collection set user_id = null, is_system = false where id = $1', [id])
 }
 
-/** Gives moved collections, and all below them, their new place and owner. Returns the level of the lowest one. */
+/** Moves collections, and all below them, to their new place and owner. Returns the level of the lowest one. */
 export async function moveCollections(tx: Tx, moved: readonly Written[]): Promise<number> {
   if (moved.length === 0) return 0
   const places = moved.map(({ id, path, previousPath, ownerId }) => ({
@@ -327,8 +331,8 @@ export async function moveCollections(tx: Tx, moved: readonly Written[]): Promis
     depth: previousPath?.length ?? 0,
     owner: ownerId,
   }))
-  // Where one is moved out of another that is moved as well, the lower one counts for what is below it. Addresses of uploads
-  // act in the name of the owner: with another owner the former ones are void.
+  // Where one is moved out of another that is moved as well, collections below count with the lower one. Addresses for
+  // uploads act in the name of the owner: a change of the owner makes former ones invalid.
   const { rows } = await tx.query<{ deepest: number }>(
     `with moved as (update collection c set path = f.path || c.path[f.depth + 1:], owner_user = f.owner,
        upload_generation = c.upload_generation + (c.owner_user <> f.owner)::int
@@ -343,7 +347,10 @@ export async function moveCollections(tx: Tx, moved: readonly Written[]): Promis
   return rows[0]?.deepest ?? 0
 }
 
-/** Those of the collections that have a grant by which others act in the name of the owner, or have one below them with such a grant. */
+/**
+ * Finds the collections that have a grant by which others act in the name of the owner, or that have a descendant with
+ * such a grant.
+ */
 export async function actingBelow(tx: Tx, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const { rows } = await tx.query<{ id: number }>(
     `select n.id from unnest($1::bigint[]) as n (id) where exists (
@@ -364,7 +371,7 @@ export interface Owned {
   readonly entries: number
 }
 
-/** What belongs to each of these users. */
+/** The collections and entries of each of these users. */
 export async function ownedBy(tx: Tx, userIds: readonly number[]): Promise<Owned[]> {
   const { rows } = await tx.query<Owned>(
     `select count(*)::int as collections, sum(object_count)::float8 as entries from collection

@@ -1,4 +1,4 @@
-/** What becomes of collections whose owner goes (decision 46), and of what grants name. */
+/** Collections of a deleted owner (decision 46), and users and groups named by grants. */
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { badRequest } from '../platform/errors.ts'
@@ -8,7 +8,7 @@ import type { KeptShares } from './sharing/snapshot.ts'
 import type { Written } from './store.ts'
 import * as store from './store.ts'
 
-/** What a user has that would be lost: an empty top collection is not. */
+/** The collections and shares of a user that would be lost; an empty top collection does not count. */
 export interface HeldCollections {
   readonly collections: number
   readonly shares: number
@@ -33,8 +33,8 @@ export function collectionsOfUsers({
     },
 
     /**
-     * Before a user is deleted: the collections go as well, or the top collection becomes one of those of the actor, with
-     * all below it.
+     * Before a user is deleted: the collections are deleted as well, or the top collection becomes one of the actor's,
+     * with all below it.
      */
     async ownerGoes(
       tx: Tx,
@@ -87,7 +87,7 @@ export function collectionsOfUsers({
   }
 }
 
-/** Grants and settings of uploads that ask for a tag would say something else without it: they keep it. */
+/** Grants and upload settings with conditions on a tag would change their meaning without it: they keep it. */
 export const collectionTagUses = [
   use(
     'collection_right',

@@ -1,23 +1,23 @@
-/** Which file of an object a link means: files are looked for in the object as its caller reads it. */
+/** Finds the file that a link names: files are searched in the object as its caller may read it. */
 import type { Column, Mask, MaskField } from '../datamodel/model.ts'
 import { fileLists, type ObjectTree, type Wire } from '../objects/service.ts'
 import type { DeepLink, FileSelector } from './path.ts'
 
-/** A file as it stands in an object; of one that the caller may not see there is no more than that. */
+/** A file as a value of an object; if the caller may not see the file, it has only these members. */
 export interface FileWire extends Wire {
   readonly _id: number
   readonly preferred?: boolean
   readonly reference?: string | null
 }
 
-/** The files of a column, of all rows where it is in a nested table. */
+/** The files of a column; for a column of a nested table, those of all rows. */
 export interface FileColumn {
-  /** What the column may be called in a link. */
+  /** Names for the column in a link. */
   readonly names: readonly string[]
   readonly files: readonly FileWire[]
 }
 
-/** Columns for files in the order of the mask, with what is in them. */
+/** Columns for files in the order of the mask, with their files. */
 export function fileColumns(mask: Mask, { fields }: ObjectTree): FileColumn[] {
   const lists = Map.groupBy(fileLists(fields), ({ column }) => column.id)
   return columnsIn(mask.fields).map((column) => {
@@ -37,7 +37,7 @@ function columnsIn(fields: readonly MaskField[]): Column[] {
   })
 }
 
-/** The files that stand for the object, by their levels. */
+/** The preview files of the object, by their levels. */
 export function standardFiles(object: Wire): FileWire[] {
   const { eas = {} } = (object._standard ?? {}) as { readonly eas?: Readonly<Record<string, readonly FileWire[]>> }
   const files = Object.entries(eas)
@@ -46,7 +46,7 @@ export function standardFiles(object: Wire): FileWire[] {
   return [...new Map(files.map((file) => [file._id, file])).values()]
 }
 
-/** `no column`: the mask shows none of that name. `no file`: there is none at that place. */
+/** `no column`: the mask shows no column with that name. `no file`: there is none at that place. */
 export type ChosenFile = { readonly kind: 'file'; readonly id: number } | { readonly kind: 'no column' | 'no file' }
 
 export function chooseFile(
@@ -63,9 +63,9 @@ export function chooseFile(
 }
 
 interface FileList {
-  /** Among which the file browser chooses. */
+  /** The files that the file browser shows. */
   readonly files: readonly FileWire[]
-  /** The one that the file selector means. */
+  /** The file named by the file selector. */
   readonly at: FileWire | undefined
 }
 

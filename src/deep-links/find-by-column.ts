@@ -1,4 +1,4 @@
-/** Objects by the value of a field: a search, so a caller finds them by what it sees of them, and by nothing else. */
+/** Objects by the value of a field. It uses a search, so a caller finds objects only by values that it can see. */
 import type { Model } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
@@ -17,7 +17,7 @@ export interface FindByColumnDeps {
 }
 
 export function createFindByColumn({ datamodel, search }: FindByColumnDeps) {
-  /** @throws {AppError} `ApiObjectPath` for what is no column, or no value of it */
+  /** @throws {AppError} `ApiObjectPath` for an unknown column, or an invalid value of it */
   return async (
     actor: Actor,
     { objecttype, column, value }: Extract<ObjectSelector, { by: 'column' }>,
@@ -38,14 +38,14 @@ export function createFindByColumn({ datamodel, search }: FindByColumnDeps) {
       }
       return objects.map((object) => object._system_object_id)
     } catch (error) {
-      // Whatever the search says of the field would tell a stranger of the datamodel.
+      // The search's error message would reveal the datamodel to a stranger.
       if (error instanceof AppError && error.status === 400) throw pathError('no object has this value')
       throw error
     }
   }
 }
 
-/** Paths have texts; columns have numbers, too. */
+/** Values in paths are texts; columns may contain numbers. */
 function valueFor(model: Model, objecttype: string, field: string, value: string): string | number | boolean {
   const column = model.objecttypes.get(objecttype)?.columns.find(({ fullName }) => fullName === field)
   if (column?.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'

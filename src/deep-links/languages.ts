@@ -1,7 +1,7 @@
-/** Ranges of languages that are looked at. */
+/** Most language ranges that are read. */
 const mostRanges = 20
 
-/** Languages of data, those first that a browser asks for (RFC 9110, section 12.5.4), with their regions or without. */
+/** Languages of data, with those that the browser asks for first (RFC 9110, section 12.5.4), with their regions or without. */
 export function languagesFor(acceptLanguage: string | undefined, known: readonly string[]): readonly string[] {
   const ranges = (acceptLanguage ?? '')
     .slice(0, 1000)

@@ -1,8 +1,8 @@
 /**
- * The grammar of deep links: a sequence of selectors, each of which stands once at most, in any order.
+ * The grammar of deep links: a sequence of selectors in any order, each at most once.
  *
  *     id/<n>[/latest|/version/<n>]  uuid/<uuid>[/latest|/version/<n>]  column/<objecttype>/<column>/<value>
- *     mask/<name>  file/standard/<n>  file/all/<n>  file/id/<n>  file/column/<column>[/<n>]
+ *     mask/<name>  file/standard/<n>  file/all/<n>  file/id/<n>  file/id/eas:<reference>  file/column/<column>[/<n>]
  *     file_browser/preferred  file_browser/<n>  file_version/name/<name>  file_version/group/<group>
  *     format/<format>  disposition/inline  disposition/attachment
  */
@@ -25,20 +25,20 @@ export type Disposition = 'inline' | 'attachment'
 
 export interface DeepLink {
   readonly object: ObjectSelector
-  /** null: the latest one. */
+  /** null: the latest version. */
   readonly version: number | null
   readonly mask: string | null
   readonly file: FileSelector | null
   readonly browser: 'preferred' | number | null
   readonly fileVersion: { readonly name: string } | { readonly group: string } | null
-  /** As it stands in the path: `json`, `xslt/<sheet>`, `iiif/v3/manifest.json`. */
+  /** As written in the path: `json`, `xslt/<sheet>`, `iiif/v3/manifest.json`. */
   readonly format: string | null
   readonly disposition: Disposition | null
 }
 
 export const manifestFormat = 'iiif/v3/manifest.json'
 
-/** Characters of a path, and its parts: all selectors together have 24 at most. */
+/** Most characters of a path, and most parts: all selectors together have at most 24. */
 const longestPath = 4000
 const mostParts = 30
 
@@ -67,7 +67,7 @@ export function parseDeepLink(path: string): DeepLink {
 type Selector = 'object' | 'mask' | 'file' | 'browser' | 'fileVersion' | 'format' | 'disposition'
 
 interface SelectorReader {
-  /** Selectors that fill the same place exclude each other. */
+  /** Selectors with the same value exclude each other. */
   readonly fills: Selector
   readonly read: (parts: Parts) => unknown
 }
@@ -139,7 +139,7 @@ function readFormat(parts: Parts): string {
   return name
 }
 
-/** The parts of a path, decoded one by one: a slash that is encoded belongs to its part. */
+/** The parts of a path, decoded one by one: an encoded slash belongs to its part. */
 class Parts {
   readonly #parts: readonly string[]
   #at = 0
@@ -173,7 +173,7 @@ class Parts {
     return number
   }
 
-  /** Whether the next part is this word, which is taken then. */
+  /** Whether the next part is this word; if so, it is consumed. */
   take(word: string): boolean {
     if (this.#parts[this.#at] !== word) return false
     this.#at++
@@ -200,7 +200,7 @@ function decoded(part: string): string {
   }
 }
 
-/** @param part how many parts were read by then */
+/** @param part number of parts read so far */
 export function pathError(reason: string, part?: number): AppError {
   const text = reason.length > 200 ? `${reason.slice(0, 200)}…` : reason
   return new AppError(

@@ -40,7 +40,7 @@ const Query = Type.Object({
   ),
 })
 
-/** Pages of any origin may read what is behind deep links: viewers load manifests from everywhere. */
+/** Pages of any origin may read the targets of deep links: viewers load manifests from anywhere. */
 export async function registerDeepLinkRoutes(app: HttpApp, deps: DeepLinkRouteDeps): Promise<void> {
   await onSurface(app, { ...app.surface, name: 'deep-links', origins: 'any' }, (http) => {
     http.route({
@@ -106,7 +106,7 @@ export async function registerDeepLinkRoutes(app: HttpApp, deps: DeepLinkRouteDe
   })
 }
 
-/** As it was sent: a slash that is encoded does not part selectors. */
+/** The path as sent: an encoded slash does not separate selectors. */
 function pathOf({ url }: FastifyRequest): string {
   const [path = ''] = url.split('?', 1)
   return path.slice(path.indexOf(`${deepLinkPath}/`) + deepLinkPath.length + 1)

@@ -4,12 +4,12 @@ import { disposition } from '../files/service.ts'
 import type { Disposition } from './path.ts'
 import type { Document } from './service.ts'
 
-/** Kept, and asked for again each time: what a caller may see is another thing tomorrow. */
+/** Cached, but checked again each time: the rights of a caller may change. */
 export const cacheControl = 'no-cache, must-revalidate'
 
 const inert = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'"
 
-/** Answers with a document, or that the caller has it as it is. */
+/** Answers with a document, or that the caller's copy is still valid. */
 export function sendDocument(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -22,7 +22,7 @@ export function sendDocument(
     'Cache-Control': cacheControl,
     'Cross-Origin-Resource-Policy': 'cross-origin',
     'X-Content-Type-Options': 'nosniff',
-    // Pages say in themselves what they need; whatever sheets make of an object acts for nobody.
+    // Pages contain their own policy; the output of style sheets must not run scripts.
     ...(isPage ? { Vary: 'Accept-Language' } : { 'Content-Security-Policy': inert }),
     ...(wanted ? { 'Content-Disposition': disposition(wanted, name) } : {}),
   })

@@ -1,7 +1,7 @@
 /**
- * Deep links: an address says which object is meant, in which version and by which mask, and what of it is wanted: a document
- * in some format, or one of its files. Callers without a token are the system user `deep_link`. What a caller may not read is
- * answered alike whatever is there (decision 60). See docs/deep-links.md.
+ * Deep links: an address names an object, its version and a mask, and the wanted part: a document in some format, or one
+ * of its files. Callers without a token are the system user `deep_link`. If a caller may not read the target, the answer
+ * is the same whether or not it exists (decision 60). See docs/deep-links.md.
  */
 import type { BaseConfig } from '../config/service.ts'
 import type { Model } from '../datamodel/model.ts'
@@ -34,13 +34,13 @@ export interface DeepLinkDeps {
   readonly settings: () => Pick<BaseConfig, 'deep_link_access' | 'file_url_expire'>
   /** Languages of data, best first. */
   readonly languages: () => readonly string[]
-  /** Words that stand for `native` in names of formats, beside it. */
+  /** Alternatives to the word `native` in names of formats. */
   readonly words: readonly string[]
-  /** The user that callers without a token are; null: there is none. */
+  /** The user for callers without a token; null: there is none. */
   readonly stranger: () => Promise<Actor | null>
-  /** Counts a request of somebody without an account of their own. @throws {AppError} `QuotaExceeded` */
+  /** Counts a request of a caller without an account. @throws {AppError} `QuotaExceeded` */
   readonly admit: (actor: Actor | null, address: string) => Promise<void>
-  /** Ids of objects, two at most, that have the value in the column, as far as the actor sees that. */
+  /** Ids of at most two objects with the value in the column, as far as the actor sees it. */
   readonly findByColumn: (
     actor: Actor,
     named: Extract<ObjectSelector, { by: 'column' }>,
@@ -50,28 +50,28 @@ export interface DeepLinkDeps {
   readonly collections: IiifCollectionDeps['collections']
   readonly files: Pick<FileService, 'chosenVersion'>
   readonly formats: Pick<FormatService, 'find' | 'each'>
-  /** Where documents take their turn that bring linked objects along. */
+  /** The limiter for documents with linked objects. */
   readonly heavyRequests: RequestLimiter
 }
 
 export interface DeepLinkRequest {
   readonly actor: Actor | null
   readonly address: string
-  /** As it was sent, without the query. */
+  /** As sent, without the query. */
   readonly path: string
   readonly disposition: Disposition | undefined
-  /** As the browser sent it: pages for callers without a token are in these languages. */
+  /** As sent: pages for callers without a token are in these languages. */
   readonly acceptLanguage: string | undefined
   readonly deadline: Deadline
 }
 
 export interface CollectionLinkRequest extends Pick<DeepLinkRequest, 'actor' | 'address' | 'deadline'> {
   readonly id: number
-  /** Of a long list, counted from 1. */
+  /** The part of a long list, counted from 1. */
   readonly part: number | null
 }
 
-/** A file is delivered by `files`; a document is there as a whole. */
+/** A file is delivered by `files`; a document is complete here. */
 export type DeepLinkAnswer = { readonly disposition: Disposition | null } & (
   | { readonly kind: 'file'; readonly actor: Actor; readonly file: FileAddress }
   | { readonly kind: 'document'; readonly document: Document }
@@ -99,7 +99,10 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
   const manifests = createManifests(deps)
   const iiifCollections = createIiifCollections(deps)
 
-  /** For whom a link is opened. @throws {AppError} `DeepLinkAccessDisabled`, `QuotaExceeded`, `ObjectInsufficientRights` */
+  /**
+   * The caller for whom a link is opened.
+   * @throws {AppError} `DeepLinkAccessDisabled`, `QuotaExceeded`, `ObjectInsufficientRights`
+   */
   async function callerOf({ actor, address }: Pick<DeepLinkRequest, 'actor' | 'address'>): Promise<Actor> {
     if (!settings().deep_link_access.enabled) throw new AppError('DeepLinkAccessDisabled')
     await deps.admit(actor, address)
@@ -110,10 +113,10 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
 
   return {
     /**
-     * What stands behind a deep link, for its caller.
+     * Opens the target of a deep link, for its caller.
      * @throws {AppError} `DeepLinkAccessDisabled`, `DeepLinkAccessByIdDisabled`, `DeepLinkAccessByColumnDisabled`,
-     * `ApiObjectPath`, `ObjectInsufficientRights`, `ObjectInsufficientAssetDownloadRight`, `ObjectGone`, `ResourceNotFound`,
-     * `FileVersionNotAvailable`, `FileGroupNotAvailable`
+     * `ApiObjectPath`, `ObjectInsufficientRights`, `ObjectInsufficientAssetDownloadRight`, `ObjectGone`,
+     * `ResourceNotFound`, `FileVersionNotAvailable`, `FileGroupNotAvailable`
      */
     async open(request: DeepLinkRequest): Promise<DeepLinkAnswer> {
       const actor = await callerOf(request)
@@ -134,8 +137,8 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     },
 
     /**
-     * A collection for viewers. @throws {AppError} `DeepLinkAccessDisabled`, `ObjectNotFound`, `RightRequired`,
-     * `ResourceNotFound`
+     * A collection for viewers.
+     * @throws {AppError} `DeepLinkAccessDisabled`, `ObjectNotFound`, `RightRequired`, `ResourceNotFound`
      */
     async collection({ id, part, deadline, ...caller }: CollectionLinkRequest): Promise<Document> {
       const actor = await callerOf(caller)
@@ -145,7 +148,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     },
   }
 
-  /** The object that is meant, where the caller may read it with the mask. */
+  /** The object of the link, if the caller may read it with the mask. */
   async function locate(actor: Actor, link: DeepLink, deadline: Deadline): Promise<LocatedObject> {
     const named = await systemIdOrUuid(actor, link.object, deadline)
     const found = await read.locate(actor, named, link.mask)
@@ -245,12 +248,12 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     throw pathError('there is no such version')
   }
 
-  /** Who has no account has the languages of the browser. */
+  /** A caller without an account gets the languages of the browser. */
   function visitorOf({ actor, isStranger, acceptLanguage }: Asked): Actor {
     return isStranger ? { ...actor, languages: languagesFor(acceptLanguage, deps.languages()) } : actor
   }
 
-  /** @throws {AppError} `ApiObjectPath` for formats that deep links do not have */
+  /** @throws {AppError} `ApiObjectPath` for formats that deep links do not support */
   function formatOf(asked: string): FormatInfo {
     const alias = deps.words.some((word) => asked === `xml_${word}`)
     const name = alias ? 'xml_native' : asked
@@ -269,10 +272,10 @@ function presentation(content: Wire, name: string): Document {
   return { bytes: Buffer.from(JSON.stringify(content)), contentType, name, isPage: false }
 }
 
-/** Formats of one object, beside sheets and IIIF. */
+/** Formats for one object, besides style sheets and IIIF. */
 const offered = new Set(['json', 'xml_native', 'csv', 'html', 'dc', 'lido', 'mods'])
 
-/** @throws {AppError} `ApiObjectPath` where path and query say different things */
+/** @throws {AppError} `ApiObjectPath` where path and query contradict each other */
 function dispositionOf({ disposition }: DeepLink, asked: Disposition | undefined): Disposition | null {
   if (disposition !== null && asked !== undefined && disposition !== asked)
     throw pathError('there are two dispositions')

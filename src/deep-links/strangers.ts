@@ -5,10 +5,10 @@ import type { Db } from '../platform/postgres/db.ts'
 import { useHourly } from '../platform/postgres/hourly-quotas.ts'
 
 const quota = { rows: 'svc.quotas.deepLinks' }
-/** Networks of one place (an IPv6 /48) have so many shares together. */
+/** All networks of one site (an IPv6 /48) together may use so many quotas. */
 const ofSite = 4
 
-/** Counts what is opened by callers who have no account of their own: nobody is to try out all numbers, or to take everything. */
+/** Limits requests of callers without an account: they must not try out all numbers, or download everything. */
 export function createStrangerQuota({ db, most }: { readonly db: Db; readonly most: number }) {
   /** @throws {AppError} `QuotaExceeded` */
   return async (actor: Actor | null, address: string): Promise<void> => {

@@ -1,7 +1,7 @@
 /** The header `If` of WebDAV (RFC 4918, 10.4), read in linear time. */
 import { badRequest } from '../platform/errors.ts'
 
-/** One condition: a lock or an entity tag that must (or must not) be there. */
+/** One condition: a lock or an entity tag that must (or must not) exist. */
 interface Condition {
   readonly not: boolean
   readonly token: string | null
@@ -9,9 +9,9 @@ interface Condition {
 }
 
 export interface IfHeader {
-  /** All tokens that the client shows. */
+  /** All tokens in the header. */
   readonly tokens: readonly string[]
-  /** Lists of the resource that is asked for, of which one must hold; those of other addresses are not looked at. */
+  /** Lists for the requested resource, of which one must hold; lists for other addresses are ignored. */
   readonly lists: readonly (readonly Condition[])[]
 }
 
@@ -71,7 +71,7 @@ function readList(
     if (character === '<') list.push({ not, token: tokenOf(upTo('>')), etag: null })
     else if (character === '[') list.push({ not, token: null, etag: upTo(']') })
     else if (character.toLowerCase() === 'n') {
-      // `Not` turns the next condition.
+      // `Not` negates the next condition.
       for (const letter of ['o', 't']) {
         if (next()?.toLowerCase() !== letter) throw badRequest('The header If cannot be read.', { header: 'If' })
         step()
@@ -83,7 +83,7 @@ function readList(
   }
 }
 
-/** Whether one of the lists holds, by the locks and the tag of what is there; without lists all is well. */
+/** Whether one of the lists holds, by the locks and the tag of the resource; without lists, the answer is yes. */
 export function holdsIf(
   { lists }: IfHeader,
   there: { readonly tokens: readonly string[]; readonly etag: string | null },
@@ -97,7 +97,7 @@ export function holdsIf(
   )
 }
 
-/** A token as it is kept: without the scheme that it is shown with. */
+/** A token in stored form: without its URI scheme. */
 export const tokenOf = (address: string): string => address.trim().replace(/^(opaquelocktoken|urn:uuid):/, '')
 
 export const tokenAddress = (token: string): string => `opaquelocktoken:${token}`

@@ -1,6 +1,6 @@
 import { html, joined } from '../platform/values/html.ts'
 
-/** The entries of a folder as a page; the address, which is a key, stands nowhere in it. */
+/** The entries of a folder as a page. The address is a key, so the page does not contain it. */
 export function indexPage(
   title: string,
   entries: readonly { readonly name: string; readonly kind: string }[],

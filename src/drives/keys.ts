@@ -1,6 +1,7 @@
 /**
- * Addresses of drives (decision 41). A key is a UUID that names a collection and the generation of its address, encrypted as
- * one block with a key of the instance: it is told to those who may upload, is stored nowhere, and cannot be guessed.
+ * Addresses of drives (decision 41). A key is a UUID that names a collection and the generation of its address, encrypted
+ * as one block with a key of the instance. It is answered to callers who may upload, is stored nowhere, and cannot be
+ * guessed.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { Seal } from '../platform/secrets/seal.ts'
@@ -27,7 +28,7 @@ export function createUploadKeys(seal: Pick<Seal, 'keyFor'>) {
       return asUuid(Buffer.concat([cipher.update(block), cipher.final()]))
     },
 
-    /** null: no key of this instance. */
+    /** null: it is not a key of this instance. */
     async read(key: string): Promise<UploadAddress | null> {
       if (!/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(key)) return null
       const sealed = Buffer.from(key.replaceAll('-', ''), 'hex')

@@ -1,15 +1,15 @@
-/** Write locks (RFC 4918, 6): kept in the database, so that every process knows them. */
+/** Write locks (RFC 4918, 6), in the database, so that every process sees them. */
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../platform/errors.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { numbersText } from '../platform/postgres/db.ts'
 import { nameKey } from './names.ts'
 
-/** What a lock is on: a name in a folder, or (null) the folder itself. */
+/** The target of a lock: a name in a folder, or (null) the folder itself. */
 export interface Lockable {
   readonly collectionId: number
   readonly name: string | null
-  /** Ids from the root of all collections down to and including the folder. */
+  /** Ids from the root of all collections to the folder, inclusive. */
   readonly path: readonly number[]
 }
 
@@ -17,7 +17,7 @@ export interface Lock {
   readonly token: string
   readonly deep: boolean
   readonly owner: string
-  /** Seconds that it lives on. */
+  /** Seconds until it expires. */
   readonly seconds: number
 }
 
@@ -27,13 +27,13 @@ export interface WantedLock {
   readonly seconds: number
 }
 
-/** Locks of all, and of one collection; seconds of one at most (decision 59). */
+/** Most locks of all collections, and of one; most seconds of a lock (decision 59). */
 const [mostLocks, mostOfCollection] = [10_000, 100]
 export const longestLock = 3600
 
 const columns = `token::text, deep, owner, greatest(0, extract(epoch from expires_at - now()))::int as seconds`
 
-/** Of what holds at a place: the lock of the name, and deep ones above it. */
+/** Locks that apply to a place: the lock of the name, and deep ones above it. */
 const covers = `expires_at > now() and ((collection_id = $1 and name_key is not distinct from $2)
   or (name_key is null and deep and collection_id = any($3::bigint[]))
   or ($2 is not null and name_key is null and collection_id = $1))`
@@ -73,7 +73,7 @@ export function createLocks(db: Db) {
   return {
     at: (place: Lockable) => at(db, place),
 
-    /** @throws {AppError} `ResourceLocked` where somebody has one, or too many are there */
+    /** @throws {AppError} `ResourceLocked` where another lock exists, or there are too many */
     async take(place: Lockable, { deep, owner, seconds }: WantedLock): Promise<Lock> {
       return db.transaction(async (tx) => {
         await tx.query('select pg_advisory_xact_lock(hashtext($1))', ['drive_lock'], 'drives-lock-turn')
@@ -98,7 +98,7 @@ export function createLocks(db: Db) {
       })
     },
 
-    /** Lets a lock begin anew; null: there is none such at the place. */
+    /** Renews a lock; null: the place has no such lock. */
     async refresh(place: Lockable, tokens: readonly string[], seconds: number): Promise<Lock | null> {
       const { rows } = await db.query<Lock>(
         `update drive_lock set expires_at = now() + make_interval(secs => $5)

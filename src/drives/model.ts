@@ -1,13 +1,13 @@
 /**
  * Vocabulary of drives. A *drive* is a collection with all below it, as a client mounts it by its key. A *folder* is a
- * collection. A *file* is a file of an object in the collection. A *placeholder* is a name whose content comes later.
- * Everything is done as the owner of the collection.
+ * collection. A *file* is a file of an object in the collection. A *placeholder* is a name whose content comes later. All
+ * actions run with the rights of the collection's owner.
  */
 export interface DriveFolder {
   readonly kind: 'folder'
   readonly id: number
   readonly name: string
-  /** Ids from the root of all collections down to and including this one. */
+  /** Ids from the root of all collections to this one, inclusive. */
   readonly path: readonly number[]
   readonly createdAt: Date
   readonly modifiedAt: Date
@@ -33,9 +33,9 @@ export interface Placeholder {
 
 export type DriveEntry = DriveFolder | DriveFile | Placeholder
 
-/** Where a request points to: an entry, or a name in a folder that nothing has. */
+/** The target of a request: an entry, or a free name in a folder. */
 export interface Place {
-  /** The folder that the entry is in; null: the entry is the drive itself. */
+  /** The folder that contains the entry; null: the entry is the drive itself. */
   readonly parent: DriveFolder | null
   /** The last step of the path; empty: the drive itself. */
   readonly name: string

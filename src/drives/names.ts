@@ -1,15 +1,15 @@
-/** Names of files and folders that every file system takes (decision 57). */
+/** Names of files and folders that every file system accepts (decision 57). */
 import { AppError } from '../platform/errors.ts'
 import { composed } from '../platform/values/text.ts'
 
 const longest = 200
 
-/** What Windows, macOS or a path cannot have in a name. */
+/** Characters that Windows, macOS or a path cannot have in a name. */
 const unsafe = /[/\\:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-/** Devices of Windows, with whatever extension. */
+/** Device names of Windows, with any extension. */
 const devices = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i
 
-/** The name as drives show it: in composed form, without characters that a file system refuses, never hidden. */
+/** The name in drives: in composed form, without characters that a file system refuses, never hidden. */
 export function safeName(given: string): string {
   let name = composed(given.toWellFormed()).replaceAll(unsafe, '_').trim()
   while (name.endsWith('.') || name.endsWith(' ')) name = name.slice(0, -1)
@@ -19,10 +19,10 @@ export function safeName(given: string): string {
   return shortened(name)
 }
 
-/** How names are compared: most clients make no difference between capital and small letters. */
+/** The form in which names are compared: most clients ignore case. */
 export const nameKey = (name: string): string => composed(name).toLowerCase()
 
-/** The same things with names that differ: those that come later get a number, `view (2).jpg`. */
+/** Makes names distinct: later ones get a number, `view (2).jpg`. */
 export function distinctNames<T>(things: readonly T[], nameOf: (thing: T) => string, taken = new Set<string>()) {
   const next = new Map<string, number>()
   return things.map((thing) => {
@@ -48,13 +48,13 @@ function shortened(name: string): string {
   return `${name.slice(0, longest - (name.length - dot)).toWellFormed()}${name.slice(dot)}`
 }
 
-/** Where the extension begins; the end where there is none. */
+/** The position of the extension; the end where there is none. */
 function extensionAt(name: string): number {
   const dot = name.lastIndexOf('.')
   return dot > 0 && name.length - dot <= 17 ? dot : name.length
 }
 
-/** @throws {AppError} for a name that drives would show otherwise */
+/** @throws {AppError} for a name that drives would change */
 export function assertName(name: string): void {
   if (name.startsWith('.')) throw new AppError('DotFilenameNotAllowed', { filename: name.slice(0, 255) })
   if (safeName(name) !== name.normalize('NFC'))

@@ -1,4 +1,4 @@
-/** Properties of what a drive has (RFC 4918, 15). */
+/** Properties of the entries of a drive (RFC 4918, 15). */
 
 import type { StagedFile } from './hotfolder/model.ts'
 import { tokenAddress } from './if-header.ts'
@@ -6,7 +6,7 @@ import type { Lock } from './locks.ts'
 import type { DriveFile, DriveFolder, Placeholder } from './model.ts'
 import { type Asked, dav, emptyElement, type PropertyName, xmlHeader, xmlText } from './xml.ts'
 
-/** An entry of a share, whichever it is. */
+/** An entry of a share of any kind. */
 export type ShownEntry =
   | Pick<DriveFolder, 'kind' | 'name' | 'createdAt' | 'modifiedAt'>
   | DriveFile
@@ -19,7 +19,7 @@ export interface Shown {
   readonly locks: readonly Lock[]
 }
 
-/** null: folders have none. */
+/** null for folders, which have none. */
 export function etagOf(entry: ShownEntry): string | null {
   if (entry.kind === 'folder') return null
   if (entry.kind === 'staged') return entry.etag
@@ -28,7 +28,7 @@ export function etagOf(entry: ShownEntry): string | null {
 
 type Property = (shown: Shown) => string | null
 
-/** Their contents as XML; null: an entry of this kind has none. */
+/** Contents of properties as XML; null: an entry of this kind does not have the property. */
 const properties: Readonly<Record<string, Property>> = {
   creationdate: ({ entry }) => entry.createdAt.toISOString().replace(/\.\d+Z$/, 'Z'),
   displayname: ({ entry }) => xmlText(entry.name),
@@ -67,7 +67,7 @@ function response(shown: Shown, asked: Asked): string {
   }
   const parts = [
     ...(found.length > 0 || missing.length === 0 ? [propstat(found, '200 OK')] : []),
-    // Only who asks for a property hears that it is not there.
+    // Missing properties are only reported if the request names them.
     ...(asked.kind === 'some' && missing.length > 0 ? [propstat(missing, '404 Not Found')] : []),
   ]
   return `<D:response><D:href>${xmlText(shown.href)}</D:href>${parts.join('')}</D:response>`
@@ -77,8 +77,8 @@ const propstat = (elements: readonly string[], status: string): string =>
   `<D:propstat><D:prop>${elements.join('')}</D:prop><D:status>HTTP/1.1 ${status}</D:status></D:propstat>`
 
 /**
- * The answer to a PROPPATCH: that of a PROPFIND. Nothing is stored; the names of the request stand there as well, since some
- * clients take it for a failure when they do not.
+ * The answer to a PROPPATCH: that of a PROPFIND. Nothing is stored. The names of the request are in the answer as well,
+ * since some clients treat a missing name as a failure.
  */
 export function patched(shown: Shown, names: readonly PropertyName[]): string {
   const own = Object.keys(properties).map((name) => ({ namespace: dav, name }))

@@ -1,14 +1,14 @@
-/** What requests of WebDAV say, whatever share they are for. */
+/** Reads headers and bodies of WebDAV requests, for all kinds of shares. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { streamedBody } from '../platform/http/body/streamed.ts'
 import { type IfHeader, readIf } from './if-header.ts'
 import { longestLock } from './locks.ts'
 
-/** Bytes of an XML body. */
+/** Most bytes of an XML body. */
 const longestBody = 65_536
 
-/** `If-Match` and `If-None-Match` (RFC 9110, 13.1). */
+/** Checks `If-Match` and `If-None-Match` (RFC 9110, 13.1). */
 export function assertTags({ headers }: FastifyRequest, etag: string | null): void {
   const listed = (header: string | undefined): boolean | null =>
     header === undefined ? null : header.split(',').some((one) => ['*', etag].includes(one.trim()) && etag !== null)
@@ -19,13 +19,13 @@ export function assertTags({ headers }: FastifyRequest, etag: string | null): vo
 
 export const ifOf = ({ headers }: FastifyRequest): IfHeader => readIf(headers.if as string | undefined)
 
-/** `Second-600`; the longest where nothing that can be read is said. */
+/** The seconds of a lock (`Second-600`); the longest allowed time where the header is missing or unreadable. */
 export function secondsOf(header: string | string[] | undefined): number {
   const seconds = Number(/^\s*Second-(\d{1,9})/.exec(String(header ?? ''))?.[1] ?? longestLock)
   return Math.max(1, Math.min(seconds, longestLock))
 }
 
-/** @throws {AppError} for a path that no drive has: empty steps, `..`, slashes and NUL within a step */
+/** @throws {AppError} for an impossible path: empty steps, `..`, slashes and NUL within a step */
 export function stepsOf(address: string, key: string): string[] {
   const path = address.split('?', 1)[0] ?? ''
   const below = path.slice(path.indexOf(key) + key.length)
@@ -44,7 +44,7 @@ export function stepsOf(address: string, key: string): string[] {
   })
 }
 
-/** Where a MOVE goes to, within the same share. @throws {AppError} */
+/** The target of a MOVE, within the same share. @throws {AppError} */
 export function destinationOf(request: FastifyRequest, share: string): string[] {
   const header = request.headers.destination
   if (typeof header !== 'string') throw badRequest('MOVE needs the header Destination.', { header: 'Destination' })
@@ -61,7 +61,10 @@ export function hrefOf({ params }: FastifyRequest, share: string, steps: readonl
   return isFolder ? `${path}/` : path
 }
 
-/** The same bytes, of which the first have come; null: there are none. Many clients send a name first and its content later. */
+/**
+ * The same bytes, after the first ones have arrived; null: there are none. Many clients first send a name, and its
+ * content later.
+ */
 export async function beginningOf(body: AsyncGenerator<Buffer>): Promise<AsyncIterable<Buffer> | null> {
   for (;;) {
     const first = await body.next()

@@ -1,4 +1,4 @@
-/** Which collection an upload address opens, and as whom. */
+/** Finds the collection of an upload address, and the user for it. */
 import type { Actor } from '../platform/actor.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import type { UploadKeys } from './keys.ts'
@@ -7,11 +7,11 @@ import * as store from './store.ts'
 export interface RootDeps {
   readonly db: Db
   readonly keys: UploadKeys
-  /** Who of them may act now. */
+  /** Actors for those users that are not archived. */
   readonly actorsOf: (from: Db, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
 }
 
-/** The collection of an address with its owner, as whom everything is done; null: there is none. */
+/** The collection of an address with its owner, whose rights all actions use; null: there is none. */
 export async function openRoot(
   { db, keys, actorsOf }: RootDeps,
   key: string,
@@ -22,7 +22,7 @@ export async function openRoot(
   return root && actor ? { root, actor: { ...actor, remoteAddr } } : null
 }
 
-/** The uuid of a collection opens it only as long as nobody but the owner is shown it. */
+/** The uuid of a collection opens it only as long as no other user than the owner can see it. */
 async function rootOf(db: Db, keys: UploadKeys, key: string): Promise<store.DriveRoot | null> {
   const address = await keys.read(key)
   const byKey = address && (await store.findRoot(db, { id: address.collectionId }))

@@ -140,7 +140,7 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
     const refreshed = await answerRefresh(asked, body, href, (...held) => drives.locks.refresh(lockable, ...held))
     if (refreshed) return refreshed
     const owner = ownerIn(body)
-    // A name that nothing has is taken at the same time (RFC 4918, 7.3).
+    // A lock on a name that does not exist also creates it (RFC 4918, 7.3).
     const announced = place.entry === null ? await drives.upload(drive, place) : null
     const seconds = secondsOf(request.headers.timeout)
     const taken = await drives.locks.take(lockable, { deep: depth === 'infinity', owner, seconds })
@@ -156,7 +156,7 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
     return reply.status(204).send()
   }
 
-  /** The conditions of the request, and the locks of others. @throws {AppError} `PreconditionFailed`, `ResourceLocked` */
+  /** Checks the conditions of the request, and the locks of others. @throws {AppError} `PreconditionFailed`, `ResourceLocked` */
   async function assertMayWrite({ request }: Asked, place: Place): Promise<void> {
     const held = await drives.locks.at(drives.lockable(place))
     await drives.assertFree(place, assertConditions(request, place.entry, held))

@@ -1,6 +1,6 @@
 /**
- * Drives: collections as folders of files, for clients that speak WebDAV. Whoever has the address may do there what the owner of
- * the collection may. See docs/drives.md.
+ * Drives: collections as folders of files, for WebDAV clients. Every caller with the address has the rights of the
+ * collection's owner there. See docs/drives.md.
  */
 import type { CollectionService } from '../collections/service.ts'
 import type { FileService } from '../files/service.ts'
@@ -29,18 +29,18 @@ export interface DriveDeps extends RootDeps {
   readonly languages: () => readonly string[]
 }
 
-/** A drive that a client has mounted, and as whom it works. */
+/** A drive that a client has mounted, and the user whose rights it has. */
 export interface Drive {
   readonly actor: Actor
   readonly root: DriveFolder
 }
 
-/** An upload that may begin. */
+/** An upload that is allowed to begin. */
 export interface Upload {
   readonly actor: Actor
   readonly parent: DriveFolder
   readonly name: string
-  /** What has the name; never a folder. */
+  /** The entry with this name; never a folder. */
   readonly entry: DriveEntry | null
   readonly target: Target
   readonly permission: Awaited<ReturnType<FileService['permission']>>
@@ -48,7 +48,7 @@ export interface Upload {
 
 export type DriveService = ReturnType<typeof createDriveService>
 
-/** Steps of a path, and names that wait for their content in one folder. */
+/** Most steps of a path, and most names without a content in one folder. */
 const [mostSteps, mostPlaceholders] = [100, 1000]
 
 export function createDriveService(deps: DriveDeps) {
@@ -67,7 +67,7 @@ export function createDriveService(deps: DriveDeps) {
     return { kind: 'folder', id, name, path, createdAt, modifiedAt: updatedAt }
   }
 
-  /** What somebody calls a collection, in the first language that it has a name in. */
+  /** The title of a collection, in the first language for which it has one. */
   function titleOf({ id, displayname }: store.DriveRoot): string {
     const language = languages().find((one) => displayname[one]) ?? Object.keys(displayname)[0]
     return (language === undefined ? undefined : displayname[language]) ?? String(id)
@@ -78,7 +78,10 @@ export function createDriveService(deps: DriveDeps) {
     return named.map(({ thing, name }) => folderOf(thing, name))
   }
 
-  /** All names in a folder: collections keep theirs, files come behind them. They do not depend on what the owner sees. */
+  /**
+   * All names in a folder: collections keep theirs, files with the same names get numbers. The names do not depend on the
+   * rights of the owner.
+   */
   async function namesIn(actor: Actor, folder: DriveFolder): Promise<DriveEntry[]> {
     const folders = await subfolders(folder)
     const taken = new Set(folders.map(({ name }) => nameKey(name)))
@@ -109,7 +112,7 @@ export function createDriveService(deps: DriveDeps) {
     return target === null ? null : [target.column.id]
   }
 
-  /** null: nothing can be uploaded there. */
+  /** null: no upload is possible there. */
   async function targetOf(actor: Actor, folder: DriveFolder): Promise<Target | null> {
     try {
       return await ingest.target(actor, folder.id)
@@ -120,7 +123,7 @@ export function createDriveService(deps: DriveDeps) {
   }
 
   /**
-   * Where a path leads; null: a folder on the way is missing. One statement for each step but the last.
+   * The entry at a path; null: a folder on the way is missing. One statement for each step but the last.
    * @throws {AppError} `InsufficientRights` for a file that the owner may not download
    */
   async function find(drive: Drive, steps: readonly string[]): Promise<Place | null> {
@@ -135,7 +138,7 @@ export function createDriveService(deps: DriveDeps) {
     const name = steps.at(-1) as string
     const named = (await namesIn(drive.actor, parent)).filter((one) => nameKey(one.name) === nameKey(name))
     const [entry = null] = await visibleOf(drive.actor, named)
-    // A file that the owner may not download keeps its name all the same.
+    // A file that the owner may not download still occupies its name.
     if (named[0] && !entry) throw new AppError('InsufficientRights')
     return { parent, name: entry?.name ?? name, entry }
   }
@@ -146,11 +149,11 @@ export function createDriveService(deps: DriveDeps) {
     return { collectionId: folder.id, name, path: folder.path }
   }
 
-  /** @throws {AppError} `ResourceLocked` where a lock holds whose token is not shown */
+  /** @throws {AppError} `ResourceLocked` where there is a lock whose token is not sent */
   async function assertFree(place: Place, tokens: readonly string[]): Promise<void> {
     const held = await locks.at(lockable(place))
     const parent = place.entry?.kind === 'folder' && place.parent ? place.parent : null
-    // A folder that is renamed or goes is a change of the folder that it is in.
+    // Renaming or deleting a folder also changes the folder that contains it.
     if (parent) held.push(...(await locks.at({ collectionId: parent.id, name: null, path: parent.path })))
     if (held.some(({ token }) => !tokens.includes(token))) throw new AppError('ResourceLocked')
   }
@@ -172,8 +175,9 @@ export function createDriveService(deps: DriveDeps) {
       ),
 
     /**
-     * Before the content is read: what an upload to a name comes to.
-     * @throws {AppError} `DotFilenameNotAllowed`, `EasInvalidFilename`, `PathConflict`, `CollectionUploadNoObjectFound`, `RightRequired`
+     * The settings for an upload to a name, before the content is read.
+     * @throws {AppError} `DotFilenameNotAllowed`, `EasInvalidFilename`, `PathConflict`, `CollectionUploadNoObjectFound`,
+     * `RightRequired`
      */
     async upload({ actor }: Drive, place: Place | null): Promise<Upload> {
       if (!place?.parent) throw new AppError('PathConflict')
@@ -185,14 +189,14 @@ export function createDriveService(deps: DriveDeps) {
       return { actor, parent, name, entry, target, permission }
     },
 
-    /** A name whose content comes later; a file that is there stays as it is. @throws {AppError} */
+    /** Adds a name whose content comes later; an existing file is not changed. @throws {AppError} */
     async announce({ parent, name, entry }: Pick<Upload, 'parent' | 'name' | 'entry'>): Promise<void> {
       if (entry !== null) return
       const added = await db.transaction((tx) => store.addPlaceholder(tx, parent.id, name, mostPlaceholders))
       if (!added) throw new AppError('PathConflict', { most: mostPlaceholders })
     },
 
-    /** Stores a content, and puts it into the objects that take it; their system object ids. @throws {AppError} */
+    /** Stores a content, and adds it to the matching objects; answers their system object ids. @throws {AppError} */
     async store(
       upload: Upload,
       content: { readonly content: AsyncIterable<Buffer>; readonly bytes: number },
@@ -218,7 +222,7 @@ export function createDriveService(deps: DriveDeps) {
       return outcome?.objects.map(({ systemObjectId }) => systemObjectId) ?? []
     },
 
-    /** Takes a file out of its object, or lets go of a name. @throws {AppError} */
+    /** Removes a file from its object, or a placeholder. @throws {AppError} */
     async remove({ actor }: Drive, { parent, entry }: Place, deadline: Deadline): Promise<void> {
       const folder = parent as DriveFolder
       if (entry?.kind === 'placeholder') return store.removePlaceholder(db, folder.id, entry.name)
@@ -227,12 +231,12 @@ export function createDriveService(deps: DriveDeps) {
       await ingest.remove(actor, await targetOf(actor, folder), entry, { withObject, deadline })
     },
 
-    /** Deletes a collection that is empty. @throws {AppError} */
+    /** Deletes an empty collection. @throws {AppError} */
     async removeFolder({ actor }: Drive, { id }: DriveFolder): Promise<void> {
       await deps.collections.remove(actor, id)
     },
 
-    /** Makes a collection; one that is there stays as it is. @throws {AppError} `PathConflict` */
+    /** Makes a collection; an existing one is not changed. @throws {AppError} `PathConflict` */
     async makeFolder({ actor }: Drive, place: Place | null): Promise<void> {
       if (!place) throw new AppError('PathConflict')
       const { parent, name, entry } = place
@@ -243,7 +247,7 @@ export function createDriveService(deps: DriveDeps) {
       await deps.collections.save(actor, created, { allow: false, background: false })
     },
 
-    /** Gives a folder another name. @throws {AppError} `PathConflict` for everything else */
+    /** Renames a folder. @throws {AppError} `PathConflict` for everything else */
     async rename({ actor }: Drive, from: Place | null, to: Place | null): Promise<void> {
       const folder = from?.entry
       if (folder?.kind !== 'folder' || !from?.parent || !to?.parent) throw new AppError('PathConflict')

@@ -16,7 +16,7 @@ export interface DriveRoot {
 const rootColumns = `c.id, c.owner_user as "ownerId", c.uuid, c.path, c.upload_generation as generation, c.displayname,
   c.created_at as "createdAt", c.updated_at as "updatedAt"`
 
-/** A collection by its id or its uuid, whose owner may act. */
+/** A collection by its id or its uuid, unless its owner is archived. */
 export async function findRoot(q: Queryable, by: { id: number } | { uuid: string }): Promise<DriveRoot | null> {
   const { rows } = await q.query<DriveRoot>(
     `select ${rootColumns} from collection c join "user" o on o.id = c.owner_user
@@ -27,7 +27,7 @@ export async function findRoot(q: Queryable, by: { id: number } | { uuid: string
   return rows[0] ?? null
 }
 
-/** Whether anybody but the owner has a grant on the collection or above it: grantees are shown its uuid. */
+/** Whether any user other than the owner has a grant on the collection or above it: grantees can see its uuid. */
 export async function isShared(q: Queryable, { path, ownerId }: Pick<DriveRoot, 'path' | 'ownerId'>): Promise<boolean> {
   const { rows } = await q.query<{ shared: boolean }>(
     `select exists (select from collection c cross join lateral jsonb_array_elements(c.acl) as g (value)
@@ -38,7 +38,7 @@ export async function isShared(q: Queryable, { path, ownerId }: Pick<DriveRoot, 
   return rows[0]?.shared ?? false
 }
 
-/** Collections right below one, by id. */
+/** Collections directly below one, by id. */
 export async function foldersIn(q: Queryable, id: number): Promise<DriveRoot[]> {
   const { rows } = await q.query<DriveRoot>(
     `select ${rootColumns} from collection c where c.parent_id = $1 order by c.id`,
@@ -48,7 +48,7 @@ export async function foldersIn(q: Queryable, id: number): Promise<DriveRoot[]> 
   return rows
 }
 
-/** Files of the objects in a collection, in the order of the list: those of the columns, or of all. */
+/** Files of the objects in a collection, in the order of the list: only those of the columns, or all. */
 export async function filesIn(
   q: Queryable,
   collectionId: number,
@@ -68,7 +68,7 @@ export async function filesIn(
   return rows.map((row) => ({ ...row, kind: 'file' }))
 }
 
-/** Minutes until a name is free again whose content has not come. */
+/** Minutes until a name is free again if its content has not come. */
 const placeholderMinutes = 60
 
 export async function placeholdersIn(q: Queryable, collectionId: number): Promise<{ name: string; createdAt: Date }[]> {
@@ -81,7 +81,7 @@ export async function placeholdersIn(q: Queryable, collectionId: number): Promis
   return rows
 }
 
-/** False: the collection has as many as it may have. */
+/** False: the collection already has the most that are allowed. */
 export async function addPlaceholder(tx: Tx, collectionId: number, name: string, most: number): Promise<boolean> {
   await tx.query(
     `delete from drive_placeholder where created_at <= now() - make_interval(mins => ${placeholderMinutes})`,
@@ -106,7 +106,7 @@ export async function removePlaceholder(q: Queryable, collectionId: number, name
   )
 }
 
-/** Whether uploads into the collection have made the object, and no other object links to it. */
+/** Whether the object was made by an upload into the collection, and no other object links to it. */
 export async function madeForFile(q: Queryable, collectionId: number, systemObjectId: number): Promise<boolean> {
   const { rows } = await q.query<{ made: boolean }>(
     `select exists (select from collection_upload where collection_id = $1 and system_object_id = $2 and created)

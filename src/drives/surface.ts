@@ -1,8 +1,8 @@
 import type { Surface } from '../platform/http/surface.ts'
 
 /**
- * Drives speak WebDAV: the address says who may what, parameters and tokens mean nothing, and a proxy's HTTP basic
- * authentication does not disturb. Errors have the envelope of the interface.
+ * Drives use WebDAV: the address decides all rights, parameters and tokens have no meaning, and HTTP basic authentication
+ * of a proxy is ignored. Errors have the envelope of the interface.
  */
 export function driveSurface(api: Surface): Surface {
   return {

@@ -1,4 +1,7 @@
-/** The verbs of WebDAV (specification, "WebDAV"; RFC 4918, class 1 and 2), as far as all shares answer them alike. */
+/**
+ * The verbs of WebDAV (specification, "WebDAV"; RFC 4918, class 1 and 2), as far as all kinds of shares answer them in
+ * the same way.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { bodyBytes } from '../platform/http/body/drain.ts'
@@ -12,7 +15,7 @@ import { readLockInfo, readPropfind } from './xml.ts'
 
 const methods = 'OPTIONS, GET, HEAD, POST, PUT, DELETE, PROPFIND, PROPPATCH, MKCOL, MOVE, COPY, LOCK, UNLOCK'
 
-/** A request to a share that is open. */
+/** A request to an opened share. */
 export interface Asked<Share> {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
@@ -35,7 +38,7 @@ export interface Verbs<Share> {
   readonly unlock: Answer<Share>
 }
 
-/** @param open the share that a key opens, for a caller at that address. */
+/** @param open opens the share of a key, for a caller at that address. */
 export function registerVerbs<Share>(
   http: HttpApp,
   path: string,
@@ -100,7 +103,7 @@ export function sendIndex({ reply, steps }: Asked<unknown>, title: string, entri
   return reply.type('text/html; charset=utf-8').header('Referrer-Policy', 'no-referrer').send(page)
 }
 
-/** @throws {AppError} for a part of a file */
+/** @throws {AppError} for an upload of a part of a file */
 export function assertWhole({ headers }: FastifyRequest): void {
   if (headers['content-range'] !== undefined) throw badRequest('PUT takes whole files.', { header: 'Content-Range' })
 }
@@ -110,14 +113,14 @@ export function assertBare(request: FastifyRequest): void {
   if (bodyBytes(request) > 0) throw new AppError('UnsupportedMediaType')
 }
 
-/** What a PROPFIND asks for: of the entry, and with `Depth: 1` of what a folder has. */
+/** The answer to a PROPFIND: the entry, and with `Depth: 1` the entries of a folder. */
 export async function answerPropfind(
   { request, reply, steps }: Asked<unknown>,
   path: string,
   found: () => Promise<{
     readonly entry: ShownEntry
     readonly locks: readonly Lock[]
-    /** What a folder has. */
+    /** The entries of the folder. */
     readonly below: () => Promise<readonly ShownEntry[]>
   }>,
 ): Promise<FastifyReply> {
@@ -135,7 +138,7 @@ export async function answerPropfind(
   return sendXml(reply.status(207), multistatus([{ href: base, entry, locks }, ...shown], wanted))
 }
 
-/** Renews the lock that the request names, where it has no body; null: it has one, and asks for a new lock. */
+/** Renews the lock named by the request if there is no body; null: there is a body, which asks for a new lock. */
 export async function answerRefresh(
   { request, reply }: Asked<unknown>,
   body: string,
@@ -148,7 +151,7 @@ export async function answerRefresh(
   return sendLock(reply, refreshed, href)
 }
 
-/** Who a new lock is for. @throws {AppError} `ResourceLocked` for a shared one */
+/** The owner of a new lock. @throws {AppError} `ResourceLocked` for a shared one */
 export function ownerIn(body: string): string {
   const { shared, owner } = readLockInfo(body)
   if (shared) throw new AppError('ResourceLocked', {}, { message: 'There are exclusive locks only.' })
@@ -159,14 +162,14 @@ export function sendLock(reply: FastifyReply, lock: Lock, href: string): Fastify
   return sendXml(reply.header('Lock-Token', `<${tokenAddress(lock.token)}>`), lockDiscovery(lock, href))
 }
 
-/** The lock that an UNLOCK gives up. @throws {AppError} */
+/** The lock that an UNLOCK names. @throws {AppError} */
 export function unlockedIn({ headers }: FastifyRequest): string {
   const header = headers['lock-token']
   if (typeof header !== 'string') throw badRequest('UNLOCK needs the header Lock-Token.', { header: 'Lock-Token' })
   return tokenOf(header.trim().replace(/^<|>$/g, ''))
 }
 
-/** The conditions of the request; gives the locks that it names. @throws {AppError} `PreconditionFailed` */
+/** Checks the conditions of the request; answers the locks that it names. @throws {AppError} `PreconditionFailed` */
 export function assertConditions(
   request: FastifyRequest,
   entry: ShownEntry | null,

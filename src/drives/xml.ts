@@ -1,4 +1,4 @@
-/** XML of WebDAV (RFC 4918, 14): what clients ask for, and answers. */
+/** XML of WebDAV (RFC 4918, 14): requests of clients, and answers. */
 import { badRequest } from '../platform/errors.ts'
 import { escapeMarkup } from '../platform/values/markup.ts'
 import { createXmlReader, XmlError } from '../platform/xml/reader.ts'
@@ -10,16 +10,16 @@ export interface PropertyName {
   readonly name: string
 }
 
-/** Properties that a PROPFIND asks for: some, all, or only their names. */
+/** The properties wanted by a PROPFIND: some, all, or only their names. */
 export type Asked =
   | { readonly kind: 'all' }
   | { readonly kind: 'names' }
   | { readonly kind: 'some'; readonly names: readonly PropertyName[] }
 
-/** Names that one request asks for, at most. */
+/** Most names of one request. */
 const mostNames = 200
 
-/** @throws {AppError} where the body is no XML, or another one */
+/** @throws {AppError} where the body is not XML, or has another root */
 export function readPropfind(body: string): Asked {
   if (body.trim() === '') return { kind: 'all' }
   const names: PropertyName[] = []
@@ -48,11 +48,11 @@ export function readProppatch(body: string): readonly PropertyName[] {
 
 export interface LockInfo {
   readonly shared: boolean
-  /** XML by which the client wants to be known. */
+  /** XML with which the client identifies itself. */
   readonly owner: string
 }
 
-/** Characters of an owner that are kept. */
+/** Most characters of an owner that are kept. */
 const longestOwner = 1000
 
 export function readLockInfo(body: string): LockInfo {
@@ -115,7 +115,7 @@ function withDeclarations(scope: ReadonlyMap<string, string>, attributes: Readon
     return name.startsWith('xmlns:') ? [[name.slice(6), value]] : []
   })
   for (const [prefix, value] of declared) {
-    // Namespaces in XML, 2: a prefix cannot be taken back.
+    // Namespaces in XML, 2: a declared prefix cannot be undeclared.
     if (prefix !== '' && value === '') throw badRequest(`The prefix ${prefix} has no namespace.`, {})
   }
   return declared.length === 0 ? scope : new Map([...scope, ...declared])
@@ -129,7 +129,7 @@ function resolved(name: string, scope: ReadonlyMap<string, string>): PropertyNam
   return { namespace: namespace ?? '', name: name.slice(colon + 1) }
 }
 
-/** Text as it stands in XML. What XML cannot have is left out. */
+/** Text for XML, without characters that XML forbids. */
 export function xmlText(text: string): string {
   const known = text.toWellFormed().replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
   return escapeMarkup(known)

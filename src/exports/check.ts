@@ -1,4 +1,4 @@
-/** Whether the settings of an export can be: each member is checked when it is saved. */
+/** Checks the settings of an export: each member when it is saved. */
 import { fileClasses, readCustomVersion } from '../config/service.ts'
 import type { Column, Model, Table } from '../datamodel/model.ts'
 import { mergeModes } from '../objects/service.ts'
@@ -12,20 +12,20 @@ import { type ExportBlock, type ExportBody, type ExportVersion, exportMembers } 
 
 export interface CheckDeps {
   readonly datamodel: { current(): Model }
-  /** @throws {AppError} what the search is refused with */
+  /** @throws {AppError} the error of the search */
   readonly checkSearch: (actor: Actor, request: SearchRequest) => Promise<void>
-  /** What the data files need: mapping, style sheet, plugin. @throws {AppError} */
+  /** Checks the settings for data files: mapping, style sheet, plugin. @throws {AppError} */
   readonly checkFormats: (actor: Actor, body: ExportBody) => Promise<void>
-  /** A template for the names of files of these object types. @throws {AppError} */
+  /** Checks a template for the names of files of these object types. @throws {AppError} */
   readonly checkTemplate: (template: string, path: string, tables: readonly Table[]) => void
   readonly presets: () => readonly { readonly name: string }[]
-  /** @throws {AppError} for more days than are allowed */
+  /** @throws {AppError} for more days than allowed */
   readonly expiry: (days: number | undefined) => unknown
 }
 
 type Sent = Readonly<import('typebox').Static<typeof ExportBlock>>
 
-/** A mapping that is written into copies of files, or makes the documents, and where it is named. */
+/** A mapping for metadata in copies of files, or for the documents, and the place that names it. */
 export interface NamedMapping {
   readonly id: number
   readonly use: 'exiftool_export' | 'xml_export'
@@ -36,11 +36,11 @@ export interface Checked {
   readonly name: string
   readonly type: ExportType
   readonly body: ExportBody
-  /** Still to be looked for. */
+  /** Mappings that are still to be found. */
   readonly mappings: readonly NamedMapping[]
 }
 
-/** @throws {AppError} that names the place of what is wrong */
+/** @throws {AppError} naming the place of the error */
 export async function checkExport(deps: CheckDeps, actor: Actor, sent: Sent): Promise<Checked> {
   const { _id, _version, name, type, ...rest } = sent
   const unknown = Object.keys(sent).find((key) => !exportMembers.includes(key))
@@ -96,7 +96,7 @@ function checkFields(model: Model, body: ExportBody): void {
   }
 }
 
-/** The column of files that is called so in the datamodel. */
+/** The column of files with this name in the datamodel. */
 export function fileColumn(model: Model, name: string): Column | undefined {
   const table = model.objecttypes.get(name.split('.')[0] ?? '')
   return table && fileFields(table).find(({ fullName }) => fullName === name)
@@ -111,7 +111,7 @@ function checkNames({ datamodel, checkTemplate }: CheckDeps, body: ExportBody): 
   checkTemplate(template, 'export.filename_template', named.length > 0 ? named : [...objecttypes.values()])
 }
 
-/** All versions that the settings name, each with its place. */
+/** All versions in the settings, each with its place. */
 function versionsOf({ classes = {}, assets = {} }: ExportBody) {
   const ofClasses = Object.entries(classes).flatMap(([key, versions]) =>
     versions.map((version, index) => ({ version, path: `export.classes.${key}[${index}]` })),
@@ -127,7 +127,7 @@ function versionsOf({ classes = {}, assets = {} }: ExportBody) {
 
 const said = ['standard', 'keep', 'remove']
 
-/** The mapping that it names, which is still to be looked for. */
+/** The named mapping, which is still to be found. */
 function checkVersion(deps: CheckDeps, version: ExportVersion, path: string): NamedMapping[] {
   const fail = (member: string, problem: string) =>
     badRequest(`${path}.${member} ${problem}`, { path: `${path}.${member}` })

@@ -1,4 +1,4 @@
-/** Takes away what runs have made that no export has any more, and downloads that are too old. */
+/** Removes results of runs that no export refers to any more, and old downloads. */
 import type { Logger } from 'pino'
 import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
@@ -13,7 +13,7 @@ export interface CleanDeps {
   readonly jobs: Pick<Jobs, 'register'>
   readonly events: EventLog
   readonly log: Logger
-  /** Days after which downloads go; 0: never. */
+  /** Days after which downloads are removed; 0: never. */
   readonly expireDays: () => number
   readonly paused: () => boolean
   readonly clock: () => Date
@@ -21,7 +21,7 @@ export interface CleanDeps {
 
 const hour = 3_600_000
 const batch = 100
-/** Rows that one statement takes away. */
+/** Rows that are deleted with one statement. */
 const rows = 5000
 
 export function createCleaning({ db, jobs, events, log, expireDays, paused, clock }: CleanDeps): Periodic {

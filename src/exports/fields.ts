@@ -1,7 +1,7 @@
 import type { Column, Model, Table } from '../datamodel/model.ts'
 import { badRequest } from '../platform/errors.ts'
 
-/** System fields of objects that can be asked for by themselves. */
+/** System fields of objects that can be named without an object type. */
 const systemFields: ReadonlySet<string> = new Set(
   (
     '_system_object_id _global_object_id _uuid _objecttype _mask _tags _pool _owner _created _last_modified _standard ' +
@@ -11,8 +11,8 @@ const systemFields: ReadonlySet<string> = new Set(
 
 /**
  * Whether there is a field of that name: `artwork.title`, `artwork._nested:artwork__keyword.keyword`, of linked objects
- * `artwork.artist.person.name`, of others that link here `artwork._reverse_nested:work:artwork`, a system field `_tags` or
- * `artwork._tags`. What stands behind a link needs that linked objects are exported as deep.
+ * `artwork.artist.person.name`, of others that link here `artwork._reverse_nested:work:artwork`, a system field `_tags`
+ * or `artwork._tags`. A field behind a link requires that linked objects are exported to that depth.
  * @throws {AppError} `ServerGeneric`
  */
 export function readField(model: Model, name: string, depth: number): void {

@@ -1,4 +1,4 @@
-/** Files of runs as they are stored. Files that a plugin hides are told to plugins alone. */
+/** Files of runs, as stored. Files hidden by a plugin are only shown to plugins. */
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { type ExportFile, pathOf } from './model.ts'
 
@@ -8,7 +8,7 @@ const fileColumns = `f.id, f.run_id as "runId", f.folder, f.name, f.kind, f.cont
   f.mime_type as "mimeType", f.size, f.created_at as "createdAt", f.system_object_id as "systemObjectId", f.source, f.hidden,
   f.action`
 
-/** How a path is told from others. */
+/** The form in which paths are compared. */
 export const keyOfPath = (path: string): string => path.normalize('NFC').toLowerCase()
 
 export async function addFiles(tx: Tx, runId: number, files: readonly NewExportFile[]): Promise<void> {
@@ -24,7 +24,7 @@ export async function addFiles(tx: Tx, runId: number, files: readonly NewExportF
   )
 }
 
-/** Those of the paths that the run has already. */
+/** The paths that the run already has. */
 export async function takenPaths(tx: Queryable, runId: number, keys: readonly string[]): Promise<Set<string>> {
   const { rows } = await tx.query<{ key: string }>(
     'select path_key as key from export_file where run_id = $1 and path_key = any($2::text[])',
@@ -34,7 +34,7 @@ export async function takenPaths(tx: Queryable, runId: number, keys: readonly st
   return new Set(rows.map(({ key }) => key))
 }
 
-/** Files of the objects at these positions, which the documents of them name. */
+/** Files of these objects, for references in their documents. */
 export async function assetsOfObjects(from: Queryable, runId: number, systemObjectIds: readonly number[]) {
   const { rows } = await from.query<ExportFile>(
     `select ${fileColumns} from export_file f where f.run_id = $1 and f.system_object_id = any($2::bigint[]) and f.kind = 'asset'
@@ -55,7 +55,10 @@ export async function findFile(from: Queryable, runId: number, path: string): Pr
   return file && pathOf(file) === path.normalize('NFC') ? file : null
 }
 
-/** Files of a run behind an id, in the order in which they were made; of a folder and those below it, where one is named. */
+/**
+ * Files of a run with higher ids than the given one, in the order in which they were made; only those in a folder and
+ * below it, where one is named.
+ */
 export async function filesAfter(
   from: Queryable,
   runId: number,
@@ -86,7 +89,7 @@ export async function countFiles(from: Queryable, runId: number, folder = ''): P
   return rows[0]?.count ?? 0
 }
 
-/** Objects with files in a folder or below it, behind an id. */
+/** Objects with files in a folder or below it, with higher ids than the given one. */
 export async function objectsIn(from: Queryable, runId: number, folder: string, after: number, most: number) {
   const { rows } = await from.query<{ id: number }>(
     `select distinct f.system_object_id as id from export_file f
@@ -98,7 +101,7 @@ export async function objectsIn(from: Queryable, runId: number, folder: string, 
   return rows.map(({ id }) => id)
 }
 
-/** The first files of each of the runs, and how many it has. */
+/** The first files of each of the runs, and their total number. */
 export async function filesOfRuns(from: Queryable, runIds: readonly number[], most: number) {
   const { rows } = await from.query<ExportFile & { count: number }>(
     `select ${fileColumns}, c.count from unnest($1::bigint[]) as x(run)
@@ -111,7 +114,7 @@ export async function filesOfRuns(from: Queryable, runIds: readonly number[], mo
   return rows
 }
 
-/** What lies in a folder: folders in it, then files, by name. */
+/** The entries of a folder: its folders, then its files, by name. */
 export async function folderEntries(from: Queryable, runId: number, folder: string, most: number) {
   const depth = folder === '' ? 1 : folder.split('/').length + 1
   const [folders, files] = await Promise.all([

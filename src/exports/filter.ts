@@ -1,7 +1,7 @@
 import { badRequest } from '../platform/errors.ts'
 import { exportStates, exportTypes } from './model.ts'
 
-/** One of these lists of conditions holds whole; a condition: the column has one of the values. */
+/** All conditions of at least one list must hold. A condition: the column has one of the values. */
 export type ExportFilter = readonly (readonly Condition[])[]
 
 interface Condition {
@@ -15,8 +15,9 @@ const fields = {
 } as const
 
 /**
- * Reads `type:export|download+status:done,status:failed`: commas separate what is enough by itself, plus signs what must hold
- * together, a pipe values of a field. A plus sign that nobody has escaped arrives as a space. @throws {AppError} `ServerGeneric`
+ * Reads `type:export|download+status:done,status:failed`: commas separate alternatives, plus signs separate conditions
+ * that must all hold, a pipe separates values of a field. An unescaped plus sign arrives as a space.
+ * @throws {AppError} `ServerGeneric`
  */
 export function readFilter(text: string | undefined): ExportFilter | null {
   if (text === undefined || text === '') return null
@@ -34,7 +35,7 @@ function readCondition(text: string): Condition {
   throw badRequest(message, { param: 'filter', column: name, value: (wrong ?? text).slice(0, 100) })
 }
 
-/** The filter as SQL on columns of `export e`; values stand in `parameters`, which it adds to. */
+/** The filter as SQL on columns of `export e`; it adds its values to `parameters`. */
 export function filterSql(filter: ExportFilter | null, parameters: unknown[]): string {
   if (filter === null) return 'true'
   const holds = ({ column, values }: Condition): string => {

@@ -8,14 +8,14 @@ export type ExportType = (typeof exportTypes)[number]
 export const exportStates = ['new', 'pending', 'processing', 'done', 'done_with_warnings', 'failed'] as const
 export type ExportState = (typeof exportStates)[number]
 
-/** A user or a group that gets a mail. */
+/** A user or a group to be notified by mail. */
 export type Recipient = `u${number}` | `g${number}`
 
-/** How a result gets somewhere, as it is kept. */
+/** A transport of a result, as stored. */
 export interface StoredTransport {
   readonly uuid: string
   readonly plugin: string
-  /** Options, sealed: they have passwords. */
+  /** Sealed options: they contain passwords. */
   readonly sealed: string
   readonly email: { readonly message: string; readonly recipients: readonly Recipient[] } | null
 }
@@ -41,27 +41,27 @@ export interface StoredExport {
   readonly runId: number | null
 }
 
-/** Up to where an incremental export knows what there is. */
+/** The state up to which an incremental export knows the objects. */
 export interface Followed {
-  /** What its user saw: with another one everything is new. */
+  /** Identifies what its user could see: if it changes, everything counts as new. */
   readonly basis: string
   /** Moment of the index. */
   readonly until: number
 }
 
-/** A version of a file of an object, and what is made of it when it is fetched. */
+/** A version of a file of an object, and the changes to be made to it for a download. */
 export interface AssetSource {
   readonly fileId: number
   readonly hash: string
   readonly version: string
   readonly extension: string
   readonly objUuid: string
-  /** Full name of the column that has the file. */
+  /** Full name of the column of the file. */
   readonly field: string
   readonly metadata: string
   /** A preset of the base configuration, by its name. */
   readonly preset?: string
-  /** The settings of a picture that the export itself has. */
+  /** Settings of a picture, defined in the export itself. */
   readonly custom?: VersionPreset['custom']
 }
 
@@ -77,9 +77,9 @@ export interface ExportFile {
   readonly createdAt: Date
   readonly systemObjectId: number | null
   readonly source: AssetSource | null
-  /** Only plugins are told of it. */
+  /** Only plugins see the file. */
   readonly hidden: boolean
-  /** What its plugin is asked for, which makes it when it is fetched. */
+  /** The action of its plugin that makes the file for a download. */
   readonly action: string | null
 }
 
@@ -87,5 +87,5 @@ export interface ExportFile {
 export const pathOf = ({ folder, name }: Pick<ExportFile, 'folder' | 'name'>): string =>
   folder === '' ? name : `${folder}/${name}`
 
-/** Whether there is something to be fetched. */
+/** Whether there is a result to be fetched. */
 export const isDone = (state: ExportState): boolean => state === 'done' || state === 'done_with_warnings'

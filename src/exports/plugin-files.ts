@@ -1,4 +1,4 @@
-/** What plugins make of the files of a run, as it is stored. */
+/** Changes that plugins make to the files of a run, as stored. */
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { keyOfPath } from './files.ts'
 import { type ExportFile, pathOf } from './model.ts'
@@ -20,7 +20,7 @@ export async function knownFiles(
   return rows
 }
 
-/** Takes all files of a run away but these, with their contents. */
+/** Removes all files of a run except for these, with their contents. */
 export async function removeOtherFiles(tx: Tx, runId: number, ids: readonly number[]): Promise<void> {
   await tx.query(
     `with files as (
@@ -34,7 +34,7 @@ export async function removeOtherFiles(tx: Tx, runId: number, ids: readonly numb
   )
 }
 
-/** Writes what is another of these files now. Two may change their paths with each other. */
+/** Writes the changed files. Two files may exchange their paths. */
 export async function changeFiles(tx: Tx, runId: number, files: readonly KnownFile[]): Promise<void> {
   if (files.length === 0) return
   await tx.query(
@@ -55,7 +55,7 @@ export async function changeFiles(tx: Tx, runId: number, files: readonly KnownFi
 
 export type MadeFile = Omit<KnownFile, 'id' | 'kind'>
 
-/** Files that a plugin makes when they are fetched. */
+/** Adds files that a plugin makes for downloads. */
 export async function addMadeFiles(tx: Tx, runId: number, files: readonly MadeFile[]): Promise<void> {
   if (files.length === 0) return
   const rows = files.map((file) => ({ ...file, key: keyOfPath(pathOf(file)) }))

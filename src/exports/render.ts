@@ -5,14 +5,14 @@ import type { Run } from './runs.ts'
 import type { ExportOutput } from './schema.ts'
 import { type Options, packageOf, packerOf, shownOptions } from './transports/options.ts'
 
-/** What is answered of an export beside what it says itself. */
+/** Data for the answer besides the stored export itself. */
 export interface Around {
   readonly run: Run | null
   readonly files: readonly ExportFile[]
   readonly filesCount: number
   readonly log: readonly unknown[]
   readonly names: WhoNames
-  /** Options of transports by uuid; none where no key opens them. */
+  /** Options of transports by uuid; null where no key opens them. */
   readonly options: ReadonlyMap<string, Options | null>
   readonly externalUrl: string
 }
@@ -73,14 +73,14 @@ function renderTransport(id: number, transport: StoredTransport, { names, option
   }
 }
 
-/** A name for the archive that is safe at any server. */
+/** A name for the archive that every server accepts. */
 export function archiveName({ name, id }: Pick<StoredExport, 'name' | 'id'>): string {
   const safe = name.normalize('NFC').replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
   const plain = withoutEnds(safe, '._').slice(0, 100)
   return plain === '' ? `export-${id}` : plain
 }
 
-/** Where whoever has this address gets the result. */
+/** The address of the result; it needs no token. */
 export function transportUrl(
   externalUrl: string,
   id: number,

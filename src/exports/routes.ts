@@ -27,7 +27,7 @@ const saveErrors = [
 export interface ExportRouteDeps {
   readonly exports: ExportService
   readonly deliveries: Deliveries
-  /** Archives that one caller takes at the same time. */
+  /** Archives that one caller may download at the same time. */
   readonly mostArchives: number
 }
 

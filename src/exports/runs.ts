@@ -1,4 +1,4 @@
-/** Runs as they are stored: which step is next, and how far it is. */
+/** Stored runs: their next step, and their progress. */
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import type { ExportState } from './model.ts'
 
@@ -16,19 +16,19 @@ export interface Run {
   readonly holder: string | null
 }
 
-/** What the steps of a run tell each other. */
+/** Data that the steps of a run pass to each other. */
 export interface RunFacts {
-  /** Objects that were rendered; fewer than listed where some are gone meanwhile. */
+  /** Number of rendered objects; lower than listed where some were deleted meanwhile. */
   readonly rendered?: number
-  /** Incremental: what the next run begins from. */
+  /** Incremental: the starting point for the next run. */
   readonly followed?: { readonly basis: string; readonly until: number }
-  /** Incremental: objects that are not found any more. */
+  /** Incremental: number of objects that are no longer found. */
   readonly gone?: number
 }
 
 const columns = `r.id, r.export_id as "exportId", r.step, r.position, r.total, r.warnings, r.warning_count as "warningCount",
   r.facts, r.created_at as "createdAt", r.holder`
-/** Warnings that are kept with their texts; of the others it is known how many there are. */
+/** Most warnings that are kept with their texts; others are only counted. */
 const mostWarnings = 100
 
 export async function findRuns(from: Queryable, ids: readonly number[]): Promise<Run[]> {
@@ -40,7 +40,7 @@ export async function findRuns(from: Queryable, ids: readonly number[]): Promise
   return rows
 }
 
-/** New runs of exports, in place of those before, which are given up; their ids. */
+/** Makes new runs of exports, and gives up the former ones. Answers the ids of the new runs. */
 export async function beginRuns(tx: Tx, exportIds: readonly number[]): Promise<number[]> {
   const { rows } = await tx.query<{ id: number }>(
     `with former as (
@@ -55,7 +55,7 @@ export async function beginRuns(tx: Tx, exportIds: readonly number[]): Promise<n
   return rows.map(({ id }) => id)
 }
 
-/** Whether its export has this run, in that state; nobody else changes it until the end of the transaction. */
+/** Locks the run until the end of the transaction, if its export still has this run and is in that state; null otherwise. */
 export async function lockRun(tx: Tx, id: number, state: ExportState): Promise<Run | null> {
   const { rows } = await tx.query<Run>(
     `select ${columns} from export e join export_run r on r.id = e.run_id where r.id = $1 and e.state = $2 for update`,
@@ -65,12 +65,12 @@ export async function lockRun(tx: Tx, id: number, state: ExportState): Promise<R
   return rows[0] ?? null
 }
 
-/** Gives a locked run to an attempt; what another one still does for it is refused. */
+/** Gives a locked run to an attempt; writes of another attempt are refused from now on. */
 export async function holdRun(tx: Tx, id: number, holder: string): Promise<void> {
   await tx.query('update export_run set holder = $2 where id = $1', [id, holder], 'export-run-hold')
 }
 
-/** One at a time begins or ends a run of a user; taken behind the lock of the run. */
+/** Only one process at a time begins or ends a run of a user. To be locked after the run. */
 export async function lockRunsOf(tx: Tx, userId: number): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('export runs', $1))`, [userId], 'export-runs-of-lock')
 }
@@ -82,7 +82,7 @@ export interface ExportOfRun {
   readonly state: ExportState
 }
 
-/** The export whose latest run it is. */
+/** The export with this latest run. */
 export async function exportOfRun(from: Queryable, runId: number): Promise<ExportOfRun | null> {
   const { rows } = await from.query<ExportOfRun>(
     'select id, version, user_id as "userId", state from export where run_id = $1',
@@ -101,7 +101,7 @@ export async function countProcessing(tx: Tx, userId: number): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Runs of a user that wait, the oldest first. */
+/** Waiting runs of a user, the oldest first. */
 export async function pendingRuns(tx: Tx, userId: number, most: number): Promise<number[]> {
   const { rows } = await tx.query<{ id: number }>(
     `select run_id as id from export where user_id = $1 and state = 'pending' and run_id is not null order by run_id limit $2`,
@@ -111,7 +111,7 @@ export async function pendingRuns(tx: Tx, userId: number, most: number): Promise
   return rows.map(({ id }) => id)
 }
 
-/** Runs that go on or wait, and that no job is left of; `jobKey`: how the keys of their jobs begin. */
+/** Runs in progress or waiting that have no job; `jobKey`: the prefix of the keys of their jobs. */
 export async function abandonedRuns(from: Queryable, jobKey: string): Promise<number[]> {
   const { rows } = await from.query<{ id: number }>(
     `select e.run_id as id from export e where e.state in ('pending', 'processing') and e.run_id is not null
@@ -123,7 +123,7 @@ export async function abandonedRuns(from: Queryable, jobKey: string): Promise<nu
   return rows.map(({ id }) => id)
 }
 
-/** A run begins, and what the plugins of the last one have said is forgotten; answers the moment. */
+/** Starts a run, and clears the log of the last run's plugins; answers the time. */
 export async function setProcessing(tx: Tx, id: number): Promise<Date> {
   const { rows } = await tx.query<{ at: Date }>(
     `update export set state = 'processing', last_run_at = now(), plugin_log = '{}' where id = $1 returning last_run_at as at`,
@@ -231,11 +231,11 @@ export async function forgetObjects(tx: Tx, runId: number): Promise<void> {
 export interface ListedObject {
   readonly position: number
   readonly id: number
-  /** Null: it is not found any more. */
+  /** Null: the object is no longer found. */
   readonly version: number | null
 }
 
-/** Listed objects behind a position, in their order. */
+/** Listed objects after a position, in their order. */
 export async function listedObjects(
   from: Queryable,
   runId: number,
@@ -251,7 +251,7 @@ export async function listedObjects(
   return rows
 }
 
-/** Runs that no export has any more, or whose export has run again since. */
+/** Runs without an export: the export was deleted, or has run again since. */
 export async function givenUp(from: Queryable, most: number): Promise<number[]> {
   const { rows } = await from.query<{ id: number }>(
     'select id from export_run where export_id is null order by id limit $1',
@@ -261,7 +261,7 @@ export async function givenUp(from: Queryable, most: number): Promise<number[]> 
   return rows.map(({ id }) => id)
 }
 
-/** Takes away a part of what a run has; false when nothing is left of it. */
+/** Removes a part of a run's data; false when nothing is left. */
 export async function removePart(tx: Tx, runId: number, most: number): Promise<boolean> {
   const { rows } = await tx.query<{ n: number }>(
     `with files as (

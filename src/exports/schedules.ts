@@ -1,4 +1,4 @@
-/** Runs that begin by themselves: those whose moment has come, once among all processes. */
+/** Starts scheduled runs when they are due, once among all processes. */
 import type { Logger } from 'pino'
 import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
@@ -17,16 +17,16 @@ export interface ScheduleDeps {
   readonly events: EventLog
   readonly log: Logger
   readonly actorsOf: (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
-  /** Nothing begins meanwhile: `export_scheduler.active`, read-only mode. */
+  /** True: no run is started (`export_scheduler.active`, read-only mode). */
   readonly paused: () => boolean
   readonly clock: () => Date
 }
 
 const every = 10_000
-/** Exports that begin together. */
+/** Exports that are started together. */
 const batch = 100
 
-/** What was missed while nothing ran begins once. */
+/** Runs missed while the service was down start once. */
 export function createSchedules({ db, jobs, events, log, actorsOf, paused, clock }: ScheduleDeps): Periodic {
   async function beginDue(now: Date): Promise<number> {
     return db.transaction(async (tx) => {

@@ -168,7 +168,7 @@ const members = {
 export const exportMembers = Object.keys(members)
 
 export const ExportBlock = Type.Object(members, { ...open, title: 'ExportBlock' })
-/** The settings as they are kept: everything but what the record itself has. */
+/** The settings as stored: all members except for those of the record itself. */
 export type ExportBody = Omit<Static<typeof ExportBlock>, '_id' | '_version' | 'name' | 'type'>
 
 const numbers = (minimum: number, maximum: number) =>

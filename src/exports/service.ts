@@ -1,7 +1,7 @@
 /**
- * Exports: what a search finds, as data and files, put together in the background. An *export* says what; a *run* makes it,
- * of the objects and versions that there were when it began, with the rights of the user who saved the export last;
- * a *transport* brings the result somewhere.
+ * Exports: the results of a search, as data and files, made in the background. An *export* holds the settings; a *run*
+ * makes the result, from the objects and versions that existed when it began, with the rights of the user who saved the
+ * export last; a *transport* sends the result to a target.
  */
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
@@ -32,12 +32,12 @@ export interface ExportServiceDeps extends CheckDeps {
   readonly seal: Pick<Seal, 'seal' | 'open'>
   readonly rights: Pick<RightsService, 'resolveWho'>
   readonly conventionOf: ConventionOf
-  /** Mappings of files and documents. @throws {AppError} */
+  /** Checks mappings of files and documents. @throws {AppError} */
   readonly requireMappings: (tx: Tx, named: readonly NamedMapping[]) => Promise<void>
-  /** A plugin that transports can name. @throws {AppError} */
+  /** Checks a plugin named by a transport. @throws {AppError} */
   readonly checkTransportPlugin: (plugin: string, path: string) => void
   readonly show: ShowExports
-  /** Exports of one user, and runs of one user that go on at the same time. */
+  /** Most exports of one user, and runs of one user that may be in progress at the same time. */
   readonly most: number
   readonly mostRuns: number
   readonly clock: () => Date
@@ -46,13 +46,13 @@ export interface ExportServiceDeps extends CheckDeps {
 export type ExportService = ReturnType<typeof createExportService>
 
 const standardPage = 100
-/** Files that one export shows; the addresses of folders show all. */
+/** Most files in the record of an export; the addresses of folders show all. */
 const mostFiles = { one: 1000, list: 20 }
 
 export function createExportService(deps: ExportServiceDeps) {
   const { db, events, seal, rights, show, clock } = deps
 
-  /** @throws {AppError} as for an export that is another user's where there is none (decision 71) */
+  /** @throws {AppError} for a missing export, the same error as for an export of another user (decision 71) */
   function accessible(actor: Actor, id: number, stored: StoredExport | null | undefined): StoredExport {
     if (stored && (actor.isRoot || stored.userId === actor.userId)) return stored
     if (actor.isRoot) throw badRequest(`There is no export ${id}.`, { resource: 'export', _id: id })
@@ -70,7 +70,7 @@ export function createExportService(deps: ExportServiceDeps) {
     return rendered as ExportOutput
   }
 
-  /** The transports with their recipients found. @throws {AppError} `LookupNotFound` */
+  /** The transports with resolved recipients. @throws {AppError} `LookupNotFound` */
   async function resolved(tx: Tx, actor: Actor, drafts: readonly TransportDraft[], stored: StoredExport | null) {
     const shown = (stored?.transports ?? []).flatMap(({ email }) => email?.recipients ?? [])
     const found = await rights.resolveWho(
@@ -85,7 +85,7 @@ export function createExportService(deps: ExportServiceDeps) {
     })
   }
 
-  /** Ends the run that goes on or waits, if there is one. */
+  /** Ends the run in progress or waiting, if there is one. */
   async function cancel(tx: Tx, actor: Actor, stored: StoredExport): Promise<boolean> {
     if (stored.state !== 'pending' && stored.state !== 'processing') return false
     await store.setStates(tx, [stored.id], 'failed')
@@ -140,7 +140,7 @@ export function createExportService(deps: ExportServiceDeps) {
     assertVersion(sent._version, version, deps.conventionOf(actor), { path: 'export._version' })
   }
 
-  /** What is to be stored, as far as it can be known beside the transaction. @throws {AppError} */
+  /** The record to be stored, checked as far as possible before the transaction. @throws {AppError} */
   async function drafted(actor: Actor, input: ExportInput, stored: StoredExport | null) {
     assertStorable(input.export, 'export')
     const { name, type, body, mappings } = await checkExport(deps, actor, input.export)
@@ -172,8 +172,9 @@ export function createExportService(deps: ExportServiceDeps) {
     read: (actor: Actor, id: number, log: LogFormat): Promise<ExportOutput> => one(actor, id, log),
 
     /**
-     * Creates an export for the caller, or changes one of theirs; it is theirs then, whoever's it was.
-     * @throws {AppError} naming what is wrong; `VersionMismatch`, `ExportDuplicateName`, `QuotaExceeded`, `InsufficientRights`
+     * Creates an export for the caller, or changes one; the caller is then its user.
+     * @throws {AppError} naming the error; `VersionMismatch`, `ExportDuplicateName`, `QuotaExceeded`,
+     * `InsufficientRights`
      */
     async save(actor: Actor, input: ExportInput, named: number | null): Promise<ExportOutput> {
       if (isShared(actor)) throw new AppError('InsufficientRights', {}, { message: 'Guests have no exports.' })
@@ -196,7 +197,7 @@ export function createExportService(deps: ExportServiceDeps) {
       })
     },
 
-    /** Lets an export run; one that waits or runs already is answered as it is. @throws {AppError} as `read` */
+    /** Starts an export; if it is waiting or in progress, it is answered unchanged. @throws {AppError} as `read` */
     async start(actor: Actor, id: number): Promise<ExportOutput> {
       await db.transaction(async (tx) => {
         const stored = await lock(tx, actor, id)
@@ -208,7 +209,7 @@ export function createExportService(deps: ExportServiceDeps) {
       return one(actor, id, 'long')
     },
 
-    /** Ends the run that goes on or waits. @throws {AppError} as `read`, and `ServerGeneric` where there is none */
+    /** Ends the run in progress or waiting. @throws {AppError} as `read`, and `ServerGeneric` where there is none */
     async stop(actor: Actor, id: number): Promise<ExportOutput> {
       await db.transaction(async (tx) => {
         const stored = await lock(tx, actor, id)
@@ -225,7 +226,7 @@ export function createExportService(deps: ExportServiceDeps) {
   }
 }
 
-/** Those of the exports that a caller may know of; for any number of callers. */
+/** The exports that a caller may see; for any number of callers. */
 export async function readableExports(
   from: Queryable,
   ids: readonly number[],

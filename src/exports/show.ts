@@ -1,4 +1,4 @@
-/** Exports as they are answered, with what their latest runs have made. */
+/** Exports as answered, with the results of their latest runs. */
 import type { Actor } from '../platform/actor.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
@@ -11,7 +11,7 @@ import type { ExportOutput } from './schema.ts'
 import { openedOptions } from './transports/draft.ts'
 import type { Options } from './transports/options.ts'
 
-/** Which events are told: all (`long`), those of the latest run, or none. */
+/** The events in the answer: all (`long`), those of the latest run, or none. */
 export type LogFormat = 'short' | 'standard' | 'long'
 
 export interface ShowDeps {
@@ -23,11 +23,11 @@ export interface ShowDeps {
   readonly externalUrl: string
 }
 
-/** Shows exports with at most so many of their files each. */
+/** Shows exports, each with at most so many of its files. */
 export type ShowExports = ReturnType<typeof createShow>
 
 export function createShow({ db, seal, rights, eventsOf, externalUrl }: ShowDeps) {
-  /** Lists have none, so this is asked for one export at most. */
+  /** Lists have no log, so this is read for one export at most. */
   async function logOf({ id }: StoredExport, run: Run | null, log: LogFormat): Promise<readonly unknown[]> {
     if (log === 'short' || (log === 'standard' && !run)) return []
     return eventsOf(id, { since: log === 'long' ? null : (run?.createdAt ?? null) })

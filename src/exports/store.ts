@@ -44,7 +44,7 @@ export async function pageOfExports(
   return { count: counted.rows[0]?.count ?? 0, exports: page.rows }
 }
 
-/** Exports of one user are saved one after the other: nobody has more than the quota, or two of one name. Taken before the row. */
+/** Saves of exports of one user take turns: so the quota and the unique names hold. Locked before the row. */
 export async function lockExportsOf(tx: Tx, userId: number): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('exports', $1))`, [userId], 'exports-lock')
 }
@@ -60,7 +60,7 @@ export async function countOfUser(tx: Tx, userId: number): Promise<number> {
 
 export type ExportDraft = Pick<StoredExport, 'userId' | 'name' | 'type' | 'body' | 'schedules' | 'nextRunAt'>
 
-/** Null: the user has one of that name already. */
+/** Null: the user already has an export of that name. */
 export async function insertExport(tx: Tx, draft: ExportDraft): Promise<number | null> {
   const { rows } = await tx.query<{ id: number }>(
     `insert into export (user_id, name, type, body, schedules, next_run_at) values ($1, $2, $3, $4, $5, $6)
@@ -80,7 +80,7 @@ export async function isNameTaken(tx: Tx, id: number, { userId, name }: ExportDr
   return rows.length > 0
 }
 
-/** The next version, which has not run yet. What the last run has made stays until the next one begins. */
+/** Stores the next version, which has not run yet. Results of the last run stay until the next one begins. */
 export async function updateExport(tx: Tx, id: number, draft: ExportDraft): Promise<void> {
   await tx.query(
     `update export set user_id = $1, name = $2, type = $3, body = $4, schedules = $5, next_run_at = $6, state = 'new',
@@ -118,7 +118,7 @@ export interface DueExport {
   readonly schedules: StoredExport['schedules']
 }
 
-/** Exports whose next moment has come: others that look at the same time see other ones. */
+/** Locks due exports; other processes at the same time get different ones. */
 export async function lockDue(tx: Tx, at: Date, most: number): Promise<DueExport[]> {
   const { rows } = await tx.query<DueExport>(
     `select e.id, e.user_id as "userId", e.schedules from export e where e.next_run_at <= $1
@@ -137,7 +137,7 @@ export async function setNextRuns(tx: Tx, next: readonly { readonly id: number; 
   )
 }
 
-/** Downloads that have not been changed or run since. */
+/** Removes downloads that have not been changed or run since. */
 export async function removeExpired(
   tx: Tx,
   before: Date,

@@ -1,6 +1,6 @@
 import { fileClasses } from '../config/service.ts'
 
-/** What a file is, by its extension; `unknown` is everything else. */
+/** The class of a file, by its extension; `unknown` for all other extensions. */
 export type FileClass = keyof typeof fileClasses | 'unknown'
 
 const classes = new Map<string, FileClass>(

@@ -7,9 +7,9 @@ import type { BlobStore, Sha256 } from './blobs/blob-store.ts'
 import { uploadLifetime } from './upload/resumable/service.ts'
 
 /**
- * Takes away what nobody has any more: links of former versions of objects as far as pools say so, uploads that no object
- * and no user has had for a number of days, contents that no file has had for a day, and what interrupted uploads left.
- * Any process may do it; one does at a time.
+ * Removes unused data: links of former versions of objects as far as pools say so, uploads that no object and no user has
+ * had for a number of days, contents that no file has had for a day, and leftovers of interrupted uploads. Any process
+ * may run it; only one does at a time.
  */
 export interface JanitorOptions {
   readonly db: Db
@@ -20,26 +20,26 @@ export interface JanitorOptions {
     storeOf(id: number): Pick<BlobStore, 'remove' | 'sweep'>
   }
   /**
-   * A run that gives up links of former versions: each call a batch in the transaction, with its report; it answers how many
-   * links, 0 at the end.
+   * A run that removes links of former versions. Each call does a batch in the transaction, with its report, and answers
+   * the number of links: 0 at the end.
    */
   readonly formerFiles: (now: Date) => (tx: Tx) => Promise<number>
   readonly settings: () => { readonly active: boolean; readonly file_expire_days: number }
-  /** Nothing is changed at this time. */
+  /** No data may be changed at this time. */
   readonly paused: () => boolean
   readonly now?: () => number
 }
 
 const day = 86_400_000
 const hour = 3_600_000
-/** Files and contents that are taken away with one statement. */
+/** Files and contents that are removed with one statement. */
 const batch = 200
-/** Contents of a location that could not be removed, after which it is left alone until the next run. */
+/** Failed removals in a location, after which it is skipped until the next run. */
 const mostFailures = 5
-/** Advisory lock under which it works; `strg` and a number of our own. */
+/** Advisory lock for the run; `strg` and a number of our own. */
 const lock = 0x73747267_0009n
 
-/** Lets nothing be taken away until the connection ends; waits for what is just being taken away. */
+/** Prevents all removals until the connection ends; waits for a removal in progress. */
 export async function holdContents(client: Pick<ClientBase, 'query'>): Promise<void> {
   await client.query('select pg_advisory_lock_shared($1)', [lock])
 }
@@ -60,9 +60,9 @@ export function createJanitor({
   paused,
   now = Date.now,
 }: JanitorOptions) {
-  /** What is being done, and how much of it is, for those who are told that it failed. */
+  /** The present step and its progress, for the report of a failure. */
   let step: { readonly report: JanitorRun; done: number } = { report: janitorRun('', batch), done: 0 }
-  /** The time that the run takes it to be, where that is said. */
+  /** The time that the run uses as the present, where one is given. */
   let said: number | null = null
   const clock = (): number => said ?? now()
 
@@ -82,7 +82,7 @@ export function createJanitor({
     }
   }
 
-  /** Until a batch finds nothing; each in a transaction of its own, while no other process does the same. */
+  /** Repeats until a batch finds nothing. Each batch is a separate transaction, and only one process at a time does this. */
   async function inBatches(type: string, stopped: () => boolean, one: (tx: Tx) => Promise<number>): Promise<void> {
     step = { report: janitorRun(type, batch), done: 0 }
     for (let found = batch; found > 0 && !stopped(); ) {
@@ -94,7 +94,7 @@ export function createJanitor({
     }
   }
 
-  /** A file that is just being linked is locked, and is no longer unlinked when that is done. */
+  /** A file that is just being linked is locked; after that it counts as linked. */
   async function removeFiles(tx: Tx, days: number): Promise<number> {
     const report = janitorRun('file_expire', batch)
     const { rows } = await tx.query<{ id: number }>(
@@ -119,8 +119,8 @@ export function createJanitor({
   }
 
   /**
-   * The rows stay locked until the contents are gone: an upload of the same content waits, and then stores it anew. A
-   * location that fails too often has its rest of the run off; what failed is tried again another day.
+   * The rows stay locked until the contents are removed: an upload of the same content waits, and then stores it again. A
+   * location that fails too often is skipped for the rest of the run; failed removals are tried again another day.
    */
   async function removeBlobs(tx: Tx, before: Date, failures: Map<number, number>): Promise<number> {
     const report = janitorRun('file_blob', batch)

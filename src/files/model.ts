@@ -2,10 +2,10 @@ import type { Sha256 } from './blobs/blob-store.ts'
 import type { FileClass } from './classes.ts'
 import type { Rendition } from './records/rendition.ts'
 
-/** Where a file is had, as rights see it. */
+/** The class of a file, for rights. */
 export type { FileClass } from './classes.ts'
 
-/** What a file can be had as. */
+/** A version of a file: the original or a rendition. */
 export interface FileVersion {
   readonly name: string
   readonly locationId: number
@@ -29,11 +29,11 @@ export interface StoredFile {
   readonly filepath: string
   /** `original` first. */
   readonly versions: readonly FileVersion[]
-  /** How far what is made of it is; what there is already is also among the versions. */
+  /** The progress of its renditions; finished ones are also among the versions. */
   readonly renditions: readonly Rendition[]
 }
 
-/** The version that was uploaded. */
+/** The name of the uploaded version. */
 export const original = 'original'
 
 export function originalOf(file: StoredFile): FileVersion {
@@ -43,21 +43,21 @@ export function originalOf(file: StoredFile): FileVersion {
 }
 
 /**
- * Bits in which hashes of pictures that look alike may differ. Of four bands of 16 bits one then differs in no more than one
- * bit, and by these bands hashes are found: all of them up to here, and by an index.
+ * Most bits in which hashes of similar pictures may differ. A hash has four bands of 16 bits; with up to 7 different
+ * bits, at least one band differs in no more than one bit. An index finds hashes by these bands, so it finds all of them.
  */
 export const mostBits = 7
 
 /** A picture that looks like another one. */
 export interface Similar {
   readonly id: number
-  /** In how many bits the hashes differ. */
+  /** The number of bits in which the hashes differ. */
   readonly bits: number
-  /** The content is the same, bit by bit. */
+  /** The contents are equal, bit by bit. */
   readonly same: boolean
 }
 
-/** For whom work on a file is: they share the places for it. */
+/** The user for whom work on a file is done: all work of one user shares a number of places. */
 export function whoOf({ uploadUser }: Pick<StoredFile, 'uploadUser'>): string {
   return `user ${uploadUser}`
 }

@@ -37,10 +37,10 @@ import { filesOfMultipart, type Incoming, mostFiles } from './upload/multipart.t
 import { registerResumableRoutes } from './upload/resumable/routes.ts'
 
 const mostIds = 1000
-/** The last ones where the request asks for values by a mapping. */
+/** The last ones occur where the request asks for values by a mapping. */
 const readErrors = ['InsufficientRights', 'MaskNotFound', 'PoolNotFound', 'UnknownObjecttype'] as const
 
-/** Objects of what files say of themselves, by file, as far as the request asks for them. */
+/** Objects made of the metadata of files, by file, as far as the request asks for them. */
 type MapMetadata = (
   actor: FastifyRequest['actor'],
   ids: readonly number[],
@@ -336,7 +336,7 @@ function renderResync(run: ResyncRun) {
   }
 }
 
-/** What comes in the body, in either form. */
+/** The files in the body, in either form. */
 function incoming(request: FastifyRequest, name: string | null): AsyncIterable<Incoming> | AsyncGenerator<Incoming> {
   const type = request.headers['content-type'] ?? ''
   const body = streamedBody(request)
@@ -361,7 +361,7 @@ function readList<T>(text: string | undefined, param: string, fits: (value: unkn
   throw badRequest(`${param} must be a JSON list of at most ${most} values of the right type.`, { param })
 }
 
-/** Whether something holds for the file at a place: one JSON word for all, or a list; true where nothing is said. */
+/** Whether a flag is set for the file at a place: one JSON value for all, or a list; true where it is absent. */
 function readFlags(text: string | undefined): (index: number) => boolean {
   if (text === 'true' || text === 'false') return () => text === 'true'
   const flags = readList(text, 'produce_versions', (value) => typeof value === 'boolean')
@@ -381,7 +381,7 @@ const isText = (value: unknown): value is string =>
 
 const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
 
-/** What stands before the last slash of a name that was sent. */
+/** The folders in a sent name: the part before its last slash. */
 function foldersOf(name: string | null | undefined): string {
   const steps = (name ?? '').split(/[/\\]/).slice(0, -1)
   return steps.filter((step) => step.trim() !== '' && step !== '.' && step !== '..').join('/')

@@ -210,7 +210,7 @@ const FileShape = Type.Object(
   { additionalProperties: true, title: 'File' },
 )
 
-/** What of the record nothing here finds out is absent. */
+/** Members of the record that the service cannot determine are absent. */
 export const FileRecord = Type.Unsafe<Record<string, unknown>>(FileShape)
 
 export const FileParams = Type.Object({

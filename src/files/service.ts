@@ -1,7 +1,8 @@
 /**
  * Files: their contents in locations, each content once under its hash, and the records that name them. A *blob* is a
- * content in a location, a *file* what somebody uploaded, a *version* what the file can be had as, a *use* an object that
- * has it. Rights on a file are those on the objects that use it; until one does it belongs to its uploader.
+ * content in a location, a *file* is an upload, a *version* is the original or a rendition of it, and a *use* is an
+ * object that has the file. Rights on a file are those on the objects that use it; a file without a use belongs to its
+ * uploader.
  */
 import type { Readable } from 'node:stream'
 import { buffer as bytesOf, text as textOf } from 'node:stream/consumers'
@@ -111,13 +112,13 @@ export interface FileOptions
       | 'quotaUploadBytes'
     >
   readonly settings: () => WithRecipes<Settings>
-  /** Tells administrators what they have to look at. */
+  /** Reports problems to the administrators. */
   readonly alarm: (subject: string, text: string) => Promise<void>
-  /** What renditions of files bear: watermarks and captions. */
+  /** The marks for renditions of files: watermarks and captions. */
   readonly marking: Marking
 }
 
-/** What of the base configuration files need. */
+/** The sections of the base configuration that concern files. */
 export type Settings = Pick<
   BaseConfig,
   | 'deep_link_access'
@@ -237,7 +238,7 @@ export async function createFileService(options: FileOptions) {
   return {
     locations,
     fixity,
-    /** Takes away what nobody has any more. */
+    /** Removes unused data. */
     tidy: janitor.run,
     moves,
     images: { iiif: images.iiif, zoom: images.zoom },
@@ -255,17 +256,17 @@ export async function createFileService(options: FileOptions) {
     drawsMarks: renditions.drawsMarks,
     resyncMarks: renditions.resyncMarks,
 
-    /** Pictures that settings name for watermarks; see `hold`. @throws {AppError} `ServerGeneric` */
+    /** Notes the pictures that settings use as watermarks; see `hold`. @throws {AppError} `ServerGeneric` */
     async holdImages(tx: Tx, actor: Actor, held: readonly Held[]): Promise<void> {
       await hold({ load: records.load, class: 'image' }, tx, await rights.forActor(actor), held)
     },
 
-    /** Files that a section of the base configuration names; see `hold`. @throws {AppError} `ServerGeneric` */
+    /** Notes the files that a section of the base configuration uses; see `hold`. @throws {AppError} `ServerGeneric` */
     async holdForSection(tx: Tx, actor: Actor, section: string, files: Held['files']): Promise<void> {
       await hold({ load: records.load }, tx, await rights.forActor(actor), [{ holder: { section }, files }])
     },
 
-    /** The content of a file that settings name, whoever needs it; null: there is none of so few bytes. */
+    /** The content of a file that a setting names, without checking rights; null: the file does not exist or is larger. */
     async contentOfSetting(from: Queryable, id: number, mostBytes: number) {
       const [file] = await readFiles(from, [id])
       if (!file) return null
@@ -273,7 +274,7 @@ export async function createFileService(options: FileOptions) {
       return { extension, text: size > mostBytes ? null : await textOf(await storeOf(locationId).read(sha256)) }
     },
 
-    /** The contents of files that settings name, by number; null: it has more bytes. */
+    /** The contents of files used by settings, by id; null: the content is larger. */
     async contentsOfSettings(from: Queryable, ids: readonly number[], mostBytes: number) {
       const contents = new Map<number, { readonly extension: string; readonly bytes: Buffer } | null>()
       for (const file of await readFiles(from, ids)) {
@@ -284,12 +285,12 @@ export async function createFileService(options: FileOptions) {
       return contents
     },
 
-    /** Waits until it is known what the files say of themselves, as far as somebody finds that out. */
+    /** Waits until the metadata of the files is known, as far as a job reads it. */
     async awaitMetadata(ids: readonly number[]): Promise<void> {
       await renditions.awaitVersion(await readFiles(db, ids), metadataName)
     },
 
-    /** Those of the files whose originals the actor may have, by the objects that have them. */
+    /** Finds the files whose originals the actor may download, by the objects that have them. */
     async downloadable(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
       const known = await records.load(db, await rights.forActor(actor), ids)
       const own = known.filter(({ file, access }) => access.may('asset_download', originalOf(file)))
@@ -297,7 +298,7 @@ export async function createFileService(options: FileOptions) {
     },
 
     /**
-     * The content that was uploaded as a file, to be used for something else than the file.
+     * The content of an uploaded file, for another purpose than the file.
      * @throws {AppError} `InsufficientRights` when the actor may not download it, `ServiceUnavailable`.
      */
     async openOriginal(actor: Actor, id: number): Promise<Readable> {
@@ -313,8 +314,8 @@ export async function createFileService(options: FileOptions) {
     },
 
     /**
-     * Contents of versions that the actor may see, in the order in which they are asked for, to be opened one after the other;
-     * null: it may not see them, or there is none.
+     * Contents of versions, in the requested order, to be opened one after the other; null: the actor may not see the
+     * version, or there is none.
      */
     async openVersions(
       actor: Actor,
@@ -338,7 +339,7 @@ export async function createFileService(options: FileOptions) {
     pictures: records.pictures,
     linkable: records.linkable,
     byReference: findByReference,
-    /** What the search knows of files. */
+    /** The data of files for the search. */
     forIndex: filesForIndex,
     change: records.change,
     download: delivery.download,
@@ -347,26 +348,29 @@ export async function createFileService(options: FileOptions) {
       presets: () => settings().custom_version_presets.value.presets,
     }),
     kept: createKeptContents({ db, locations }),
-    /** The version of a file that somebody wants to download, as addresses name it. */
+    /** The version of a file for a download, as addresses name it. */
     chosenVersion: createChosenVersion({ records, settings }),
     downloadWithin: delivery.downloadWithin,
 
     useRecipes: renditions.useRecipes,
 
-    /** Pictures that downloads may ask for by a name. */
+    /** Named sets of parameters for downloads. */
     presets: () => settings().custom_version_presets.value.presets,
 
-    /** Versions that rights do not name: `image.small`. */
+    /** Versions that rights do not restrict: `image.small`. */
     freeVersions(): string[] {
       return Object.entries(settings().produce_config.value.classes).flatMap(([kind, { versions }]) =>
         versions.filter((recipe) => recipe.rights_management === false).map(({ name }) => `${kind}.${name}`),
       )
     },
 
-    /** Seals with the present key what is not yet; how many secrets of locations and addresses no key here opens. */
+    /**
+     * Seals all unsealed secrets with the present key. Answers how many secrets of locations and addresses none of the
+     * keys here can open.
+     */
     reseal: async () => ({ locations: await locations.reseal(), addresses: await resealAddresses(db, options.seal) }),
 
-    /** What the base configuration says of files must be possible. */
+    /** Checks the settings for files in the base configuration. */
     async checkSettings(tx: Tx, config: Settings, changed: ReadonlySet<string>): Promise<void> {
       if (['colorprofiles', 'produce_config', 'custom_version_presets'].some((name) => changed.has(name))) {
         const profiles = await checkProfiles({ db: tx, storeOf }, config)
@@ -381,7 +385,7 @@ export async function createFileService(options: FileOptions) {
       if (location_defaults.backups !== '') await locations.assertUsable(tx, location_defaults.backups, 'backups')
     },
 
-    /** Days that addresses hold. @throws {AppError} `UrlParameterNotSupported` when that is longer than allowed. */
+    /** Days for which addresses are valid. @throws {AppError} `UrlParameterNotSupported` when that is longer than allowed. */
     expiry(days: number | undefined): number | undefined {
       const { max_days } = settings().file_url_expire
       if (days === undefined || days <= max_days) return days

@@ -1,7 +1,7 @@
 import type { FormatOptions } from './options.ts'
 import type { KeepPath } from './tree.ts'
 
-/** Which paths are written: those that are asked for, what is in them, and what they are in. */
+/** Which paths are written: the chosen fields, with the fields inside them and around them. */
 export function keepFields({ fields = {} }: FormatOptions): KeepPath {
   const names = Object.keys(fields)
   if (names.length === 0) return () => true

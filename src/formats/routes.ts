@@ -4,7 +4,7 @@ import type { FormatService } from './service.ts'
 
 const Schema = Type.String({ description: 'XML Schema 1.0.' })
 
-/** What describes the formats. */
+/** Schemas of the formats. */
 export function registerFormatRoutes(app: HttpApp, { formats }: { formats: Pick<FormatService, 'schema'> }): void {
   app.get(
     '/api/v1/formats/xml_native.xsd',

@@ -1,6 +1,6 @@
 /**
- * Objects in formats that others read. A *writer* makes bytes of objects, a *format* is what a writer is called by in addresses
- * (`json`, `xml_native`, `xslt/<name>`). All of them take the same options, and what the reader may read, no more.
+ * Objects in exchange formats. A *writer* makes bytes of objects, a *format* is the name of a writer in addresses
+ * (`json`, `xml_native`, `xslt/<name>`). All writers take the same options, and write only what the reader may read.
  */
 
 import { lido, mods } from '../mappings/service.ts'
@@ -40,24 +40,24 @@ export { namespace as nativeNamespace } from './xml/native.ts'
 export { checkSheets } from './xslt/check.ts'
 export type { Sheet } from './xslt/format.ts'
 
-/** Formats of XML that others prescribe, with the schemas of their documents. */
+/** Standard XML formats, with the schemas of their documents. */
 export const prescribed = [
   { format: 'lido', namespace: lido.base, schema: lido.schema },
   { format: 'mods', namespace: mods.base, schema: mods.schema },
 ] as const
 
 export interface FormatInfo {
-  /** As it stands in addresses: `xml_native`, `xslt/lido`. */
+  /** The name in addresses: `xml_native`, `xslt/lido`. */
   readonly name: string
   /** With its character set. */
   readonly contentType: string
   /** Without a dot. */
   readonly extension: string
-  /** It shows one object alone. */
+  /** It can show only a single object. */
   readonly single: boolean
   /** It reads linked objects with their fields. */
   readonly linked: boolean
-  /** What the base configuration says of the style sheet. */
+  /** The entry of the style sheet in the base configuration. */
   readonly sheet?: Sheet
 }
 
@@ -68,7 +68,7 @@ export interface WriteRequest {
   readonly deadline?: Deadline
 }
 
-/** A document of its own for one object. */
+/** A separate document for one object. */
 export interface WrittenDocument extends WrittenObject {
   readonly uuid: string
   readonly bytes: Buffer
@@ -79,7 +79,7 @@ export type FormatService = ReturnType<typeof createFormatService>
 export interface FormatDeps extends SourceDeps, MappedDeps {
   readonly db: Queryable
   readonly files: SourceDeps['files'] & Pick<SheetFiles, 'contentOfSetting'> & { readonly openVersions: OpenPictures }
-  /** What objects say in Dublin Core. */
+  /** The Dublin Core values of objects. */
   readonly dublinCore: () => Promise<DublinCore>
   /** Style sheets of the base configuration. */
   readonly sheets: () => readonly Sheet[]
@@ -137,7 +137,7 @@ export function createFormatService(deps: FormatDeps) {
   }
 
   return {
-    /** What is told of a format; null: there is none of this name. */
+    /** The description of a format; null: there is none of this name. */
     find(name: string): FormatInfo | null {
       const format = formatOf(name)
       if (!format) return null
@@ -146,19 +146,19 @@ export function createFormatService(deps: FormatDeps) {
       return { name, contentType, extension, single, linked, ...(sheet ? { sheet } : {}) }
     },
 
-    /** The XML Schema of `xml_native` for the datamodel as it is. */
+    /** The XML Schema of `xml_native` for the present datamodel. */
     schema: (): string => schemaOf(deps.datamodel.current()),
 
-    /** The format of the style sheet that is this file; null: the base configuration has none. */
+    /** The format with this file as its style sheet; null: the base configuration has none. */
     sheetOf(fileId: number): string | null {
       const sheet = deps.sheets().find(({ xslt }) => xslt === fileId)
       return sheet ? `xslt/${sheet.oai_pmh_prefix}` : null
     },
 
     /**
-     * One document of all the objects, in their order, as pieces. Objects that the actor may not read, or that are gone, are left
-     * out. Nothing is read before the first piece is taken.
-     * @throws {AppError} while it is taken: `MaskNotFound`, `ObjectInsufficientRights`, `ServerGeneric`
+     * One document of all the objects, in their order, as pieces. Objects that the actor may not read, or that are
+     * deleted, are left out. Nothing is read before the first piece is requested.
+     * @throws {AppError} while pieces are read: `MaskNotFound`, `ObjectInsufficientRights`, `ServerGeneric`
      */
     async *write(actor: Actor, request: WriteRequest): AsyncGenerator<Buffer> {
       const format = await begun(request.format)
@@ -166,7 +166,7 @@ export function createFormatService(deps: FormatDeps) {
       yield* format.write(told(context, request.objects), context)
     },
 
-    /** A document of its own for each of the objects, in their order. */
+    /** A separate document for each of the objects, in their order. */
     async *each(actor: Actor, request: WriteRequest): AsyncGenerator<WrittenDocument> {
       const format = await begun(request.format)
       const context = contextOf(actor, format, request)
@@ -184,7 +184,7 @@ export function createFormatService(deps: FormatDeps) {
 
     /**
      * Documents for each of the objects, in their order, made all at once.
-     * @throws {AppError} `ServerGeneric`; {Error} where there are not as many documents as objects
+     * @throws {AppError} `ServerGeneric`; {Error} where the number of documents differs from that of the objects
      */
     async parts(actor: Actor, request: WriteRequest): Promise<ReadonlyMap<number, string>> {
       const format = formatNamed(request.format)
@@ -192,7 +192,7 @@ export function createFormatService(deps: FormatDeps) {
       const context = contextOf(actor, format, request)
       const objects = told(context, request.objects)
       const first = await objects.next()
-      // Of nothing a sheet may make something all the same, or fail.
+      // Without objects, a sheet might still make something, or fail.
       if (first.done) return new Map()
       const ids: number[] = []
       async function* noted(): AsyncGenerator<SourceObject> {
@@ -208,7 +208,7 @@ export function createFormatService(deps: FormatDeps) {
   }
 }
 
-/** Where the options say nothing of linked objects, a format that shows their fields has them. */
+/** A format that shows fields of linked objects includes them unless the options say otherwise. */
 function optionsFor({ linked = false }: Format, options: FormatOptions): FormatOptions {
   const { mergeLinkedObjects: asked = 'none' } = options
   return linked && asked === 'none' ? { ...options, mergeLinkedObjects: 'all', mergeMaxDepth: 1 } : options

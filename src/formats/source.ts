@@ -1,4 +1,4 @@
-/** Objects on their way into a writer: read in batches as somebody reads them, nothing held in between. */
+/** Objects for a writer: read in batches as the writer needs them, without a buffer in between. */
 import type { Model } from '../datamodel/model.ts'
 import { type FileMetadata, tagGroups } from '../files/service.ts'
 import type { HitOptions, ObjectVersion } from '../objects/service.ts'
@@ -9,7 +9,7 @@ import { keepFields } from './fields.ts'
 import type { FormatOptions, WrittenObject } from './options.ts'
 import { isRecord, type ObjectTree, records, treeOf, type Wire, writtenOf } from './tree.ts'
 
-/** Which objects are written: a list, or lists that come one after the other. */
+/** The objects to be written: one list, or several one after the other. */
 export type ObjectSource = readonly ObjectVersion[] | AsyncIterable<readonly ObjectVersion[]>
 
 export interface SourceDeps {
@@ -22,7 +22,7 @@ export interface SourceDeps {
       deadline?: Deadline,
     ): AsyncIterable<Wire>
   }
-  /** What files say of themselves, as the actor may know it. */
+  /** The metadata of files that the actor may know. */
   readonly files: {
     metadata(actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, Pick<FileMetadata, 'tags'>>>
   }
@@ -35,13 +35,13 @@ export interface Asked {
   readonly deadline: Deadline
 }
 
-/** An object that is to be written. */
+/** An object to be written. */
 export interface SourceObject extends WrittenObject {
   readonly wire: Wire
   readonly tree: ObjectTree
 }
 
-/** Objects for which is asked together what they do not say themselves. */
+/** Objects whose additional data is loaded together. */
 const atATime = 50
 
 export async function* objectsOf(deps: SourceDeps, asked: Asked): AsyncGenerator<SourceObject> {
@@ -59,7 +59,7 @@ export async function* objectsOf(deps: SourceDeps, asked: Asked): AsyncGenerator
   }
 }
 
-/** Ids that are asked for together. */
+/** Ids that are requested together. */
 const listed = 10_000
 
 function read(deps: SourceDeps, asked: Asked, wanted: readonly ObjectVersion[]): AsyncIterable<Wire> {
@@ -85,7 +85,7 @@ async function sourceObjects(deps: SourceDeps, asked: Asked, wires: readonly Wir
   })
 }
 
-/** The objects above these with their fields, by their ids. */
+/** The ancestors of these objects with their fields, by their ids. */
 async function parentsOf(deps: SourceDeps, asked: Asked, wires: readonly Wire[]): Promise<Map<number, Wire>> {
   const above = new Map<number, Wire>()
   if (!asked.options.includeParents) return above
@@ -102,7 +102,7 @@ async function parentsOf(deps: SourceDeps, asked: Asked, wires: readonly Wire[])
   return above
 }
 
-/** Files anywhere in values: what has an id and versions. */
+/** Files at any depth of values: records with an id and versions. */
 function fileIdsIn(values: readonly unknown[], found = new Set<number>()): Set<number> {
   for (const value of values) {
     if (typeof value !== 'object' || value === null) continue
@@ -118,7 +118,7 @@ async function* inLists(source: ObjectSource): AsyncGenerator<readonly ObjectVer
   else yield* source as AsyncIterable<readonly ObjectVersion[]>
 }
 
-/** @throws {AppError} `MaskNotFound`, `ObjectInsufficientRights` where the object is not shown with the mask that was named */
+/** @throws {AppError} `MaskNotFound`, `ObjectInsufficientRights` where the object is not shown with the named mask */
 function assertMask(mask: string | undefined, { wire, table }: ObjectTree, written: WrittenObject): void {
   if (mask === undefined || wire._mask === mask) return
   const { systemObjectId, objecttype } = written
@@ -141,7 +141,7 @@ function readOptions({ actor, options }: Asked): HitOptions {
   }
 }
 
-/** @throws {AppError} naming the first option that cannot be */
+/** @throws {AppError} naming the first invalid option */
 export function checkOptions({ mergeMaxDepth }: FormatOptions): void {
   if (mergeMaxDepth !== undefined && (!Number.isInteger(mergeMaxDepth) || mergeMaxDepth < 1 || mergeMaxDepth > 9)) {
     throw badRequest('merge_max_depth must be from 1 to 9', { name: 'merge_max_depth', value: mergeMaxDepth })

@@ -1,4 +1,4 @@
-/** The tree of an object, as writers take it. */
+/** The tree of an object, for writers. */
 export {
   type FieldTree,
   type FileTree,

@@ -1,7 +1,7 @@
 import type { Column } from '../datamodel/model.ts'
 import { isRecord } from './tree.ts'
 
-/** A value without languages as text that a program reads: numbers with a point, dates as they are stored, what has a shape as JSON. */
+/** A value without languages as text for programs: numbers with a point, dates as they are stored, structured values as JSON. */
 export function plainText(column: Column, value: unknown): string {
   switch (column.type) {
     case 'boolean':
@@ -20,7 +20,7 @@ export function plainText(column: Column, value: unknown): string {
   }
 }
 
-/** 1234 is `12.34`; by digits, so that integers near 2^53 keep theirs. */
+/** 1234 becomes `12.34`; computed with digits, so that integers near 2^53 stay exact. */
 function hundredths(value: number): string {
   const digits = String(Math.abs(value)).padStart(3, '0')
   return `${value < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`

@@ -4,7 +4,7 @@ import type { Deadline } from '../platform/limits/deadline.ts'
 import type { FormatOptions } from './options.ts'
 import type { SourceObject } from './source.ts'
 
-/** For whom a document is made, and how. */
+/** The reader of a document, and the options for it. */
 export interface WriteContext {
   readonly actor: Actor
   readonly options: FormatOptions
@@ -12,29 +12,29 @@ export interface WriteContext {
   readonly model: Model
 }
 
-/** What makes documents of objects. */
+/** Makes documents of objects. */
 export interface Format {
   readonly name: string
   readonly contentType: string
   readonly extension: string
-  /** One object alone: a page for people. */
+  /** It writes a single object only: a page for people. */
   readonly single: boolean
-  /** It shows fields of linked objects: they are read with them, whatever the options say. */
+  /** It shows fields of linked objects, so these are read whatever the options say. */
   readonly linked?: boolean
-  /** The format with what it needs to know, which is read once for all objects of a request. */
+  /** The format with its data, which is loaded once for all objects of a request. */
   begin?(): Promise<Format>
-  /** A document of all, as pieces. @throws {AppError} before the first piece for options that it cannot do */
+  /** A document of all objects, as pieces. @throws {AppError} before the first piece for unsupported options */
   write(objects: AsyncIterable<SourceObject>, context: WriteContext): AsyncIterable<Buffer>
-  /** The document of one, where that is no list of one. */
+  /** The document of one object, where that differs from a list of one. */
   one?(object: SourceObject, context: WriteContext): Buffer | Promise<Buffer>
   /** A document for each object, in their order, all made at once. */
   parts?(objects: AsyncIterable<SourceObject>, context: WriteContext): Promise<readonly string[]>
 }
 
-/** Letters of a piece, about. */
+/** Approximate characters of a piece. */
 const pieceLength = 64 * 1024
 
-/** Texts put together to pieces of some size. */
+/** Joins texts to pieces of about equal size. */
 export async function* inPieces(texts: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Buffer> {
   let piece = ''
   for await (const text of texts) {
@@ -46,7 +46,7 @@ export async function* inPieces(texts: AsyncIterable<string> | Iterable<string>)
   if (piece !== '') yield Buffer.from(piece)
 }
 
-/** The text in the first of these languages that has one, else in any. */
+/** The text in the first of these languages that exists, else in any language. */
 export function inLanguage(texts: Readonly<Record<string, string>>, languages: readonly string[]): string {
   const language = languages.find((one) => texts[one])
   return (language === undefined ? Object.values(texts)[0] : texts[language]) ?? ''

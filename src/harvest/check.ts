@@ -1,7 +1,7 @@
 import type { BaseConfig } from '../config/service.ts'
 import { readTagFilter } from '../tags/service.ts'
 
-/** The tags that the base configuration makes sets of. @throws {AppError} `TagNotFound`, `ServerGeneric` */
+/** Checks the tags of sets in the base configuration. @throws {AppError} `TagNotFound`, `ServerGeneric` */
 export function checkTagsOfHarvest(
   tags: { has(id: number): boolean },
   { oai_pmh: { tagfilter_sets: sets, tagfilter_deleted: deleted } }: Pick<BaseConfig, 'oai_pmh'>,

@@ -14,7 +14,7 @@ interface Span {
   readonly granularity: number
 }
 
-/** @throws {ProtocolError} `badArgument` for what is no date, two granularities, and a span that ends before it begins */
+/** @throws {ProtocolError} `badArgument` for an invalid date, two granularities, and a range that ends before it begins */
 export function readDates(from: string | undefined, until: string | undefined): Pick<Selection, 'from' | 'before'> {
   const first = from === undefined ? null : readDate('from', from)
   const last = until === undefined ? null : readDate('until', until)
@@ -28,7 +28,7 @@ export function readDates(from: string | undefined, until: string | undefined): 
 function readDate(name: string, given: string): Span {
   const form = forms.find(({ pattern }) => pattern.test(given))
   const begin = form ? Date.parse(given) : Number.NaN
-  // 30 February would be taken for a day in March; the year 0 is none.
+  // Otherwise 30 February would become a day in March; the year 0 does not exist.
   const isReal =
     !Number.isNaN(begin) &&
     !given.startsWith('0000') &&
@@ -37,7 +37,7 @@ function readDate(name: string, given: string): Span {
   return { begin, end: begin + form.milliseconds, granularity: form.milliseconds }
 }
 
-/** The end of the year 9999 lies in a year that ISO 8601 writes in another way. */
+/** ISO 8601 writes years after 9999 in another way. */
 function textOf(at: number): string {
   const text = new Date(at).toISOString()
   return text.startsWith('+') ? 'infinity' : text

@@ -1,4 +1,4 @@
-/** Metadata of records, as the user `oai_pmh` may read objects at the moment. */
+/** Metadata of records, with the present rights of the user `oai_pmh`. */
 import type { BaseConfig } from '../config/service.ts'
 import type { FormatOptions, FormatService } from '../formats/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -15,10 +15,10 @@ export interface DocumentDeps {
 /** Records whose metadata are in memory at a time. */
 const atATime = 200
 
-/** Records with their metadata; null: the object cannot be read any more. */
+/** Records with their metadata; null: the object can no longer be read. */
 export type Documented = readonly { readonly record: HarvestRecord; readonly metadata: string | null }[]
 
-/** Documents of the records that are there, some at a time; those of a style sheet all at once. */
+/** Documents of the existing records, some at a time; those of a style sheet all at once. */
 export async function* documentsOf(
   deps: DocumentDeps,
   actor: Actor,

@@ -1,7 +1,7 @@
 /**
- * Keeps what harvesters are told in step with what the user `oai_pmh` may see: by the changes of the index, by the lists of
- * collections, and where its rights or the sets are others by looking at everything anew. Each step is a transaction that looks
- * at objects as they are then, so whatever happens behind it is told of later, with a later datestamp.
+ * Keeps the records for harvesters in step with the objects that the user `oai_pmh` may see: by the changes of the index,
+ * by the lists of collections, and by checking all objects again after a change of its rights or of the sets. Each step
+ * is a transaction that reads the present state of objects, so a later change gives the record a later datestamp.
  */
 import { hash } from 'node:crypto'
 import type { Logger } from 'pino'
@@ -21,17 +21,17 @@ export interface FollowDeps {
   readonly search: Pick<SearchService, 'changes'>
   readonly read: Pick<ReadService, 'readableSql'>
   readonly enabled: () => boolean
-  /** Whose rights count; null: it may do nothing. */
+  /** The user whose rights count; null: the user has no rights. */
   readonly harvester: () => Promise<Actor | null>
 }
 
-/** Objects of each kind that one step looks at. */
+/** Objects of each kind that one step checks. */
 const atATime = 2000
 /** Milliseconds. */
 const pause = 20_000
 const patience = 5000
 
-/** Behind all objects of a moment. */
+/** Sorts after all objects of a moment. */
 const last = Number.MAX_SAFE_INTEGER
 
 export function createFollower(deps: FollowDeps) {
@@ -49,7 +49,7 @@ export function createFollower(deps: FollowDeps) {
     }
   }
 
-  /** @returns whether there is more to be done, by this process */
+  /** @returns whether there is more work for this process */
   async function step(): Promise<boolean> {
     const actor = await deps.harvester()
     const state = await store.readState(db)
@@ -63,13 +63,13 @@ export function createFollower(deps: FollowDeps) {
     const walked = state.basis === basis ? state.walked : 0
     const walk = walked === null ? [] : await store.idsBehind(db, walked, atATime)
     const walksOn = walked !== null && walk.length === atATime
-    // From the beginning everything is looked at, so changes before that do not matter.
+    // A first run checks all objects, so earlier changes do not matter.
     const changed = followed ? page.objects.map(({ id }) => id) : []
     const next = followed ? page.next : null
     const until = next ?? { at: page.until, id: last }
     const isIdle = state.basis === basis && state.walked === null && changed.length + queued.length === 0
     if (isIdle && followed?.at === until.at) return false
-    // After the changes: rights that are others by now make another basis in the next step.
+    // Read after the changes: if rights have changed by now, the next step has another basis.
     const readable = await deps.read.readableSql(actor)
     const done = await db.transaction(async (tx) => {
       const begun = await store.beginStep(tx, state.version)
@@ -104,7 +104,7 @@ export function createFollower(deps: FollowDeps) {
     },
   })
 
-  /** All that has happened until now: a run that was under way may have looked before. */
+  /** Includes all changes until now: a run in progress may have read before them. */
   async function all(): Promise<void> {
     if (running) await periodic.run()
     await periodic.run()
@@ -114,8 +114,8 @@ export function createFollower(deps: FollowDeps) {
     close: periodic.close,
 
     /**
-     * Brings records up to date as far as that is quickly done; the rest goes on meanwhile.
-     * @throws {AppError} `ServiceUnavailable` where it has not been done even once
+     * Updates records as far as that takes little time; the rest continues in the background.
+     * @throws {AppError} `ServiceUnavailable` before the first run has finished
      */
     async current(): Promise<void> {
       const { promise: late, resolve } = Promise.withResolvers<void>()
@@ -132,14 +132,14 @@ export function createFollower(deps: FollowDeps) {
 export type Follower = ReturnType<typeof createFollower>
 
 interface Step {
-  /** Everything is looked at for the first time: records have the datestamps of their objects. */
+  /** The first run over all objects: records get the datestamps of their objects. */
   readonly isFirst: boolean
   readonly moment: string
-  /** Objects that have become something else, whatever was told of them. */
+  /** Objects that have changed, whatever their record was. */
   readonly touched: ReadonlySet<number>
 }
 
-/** Writes what is to be told anew. */
+/** Writes the records that have changed. */
 async function tell(
   tx: Parameters<typeof store.write>[0],
   looked: readonly store.Looked[],

@@ -13,7 +13,7 @@ const root = attributesText({
   'xsi:schemaLocation': `${namespace} http://www.openarchives.org/OAI/2.0/OAI-PMH.xsd`,
 })
 
-/** What stands in every answer; arguments are repeated unless the request is not understood. */
+/** Members of every answer; arguments are repeated unless the request is not understood. */
 export interface Head {
   /** `2026-05-17T10:00:00Z` */
   readonly at: string
@@ -21,7 +21,7 @@ export interface Head {
   readonly request: HarvestRequest | null
 }
 
-/** Arguments of our own are none of the protocol's. */
+/** Our own arguments do not belong to the protocol, so they are not repeated. */
 const repeated = ['identifier', 'metadataPrefix', 'set', 'from', 'until', 'resumptionToken'] as const
 
 export function beginning({ at, baseUrl, request }: Head): string {
@@ -63,8 +63,8 @@ export function tokenElement({ token, expires, total, cursor }: TokenElement): s
   return textElement('resumptionToken', token ?? '', attributes)
 }
 
-/** A document as an element among others. */
+/** A document as an element of another document. */
 export const withoutDeclaration = (xml: string): string => xml.replace(/^\uFEFF?\s*<\?xml[^>]*\?>\s*/, '').trimEnd()
 
-/** As the protocol writes moments. */
+/** The time in the form of the protocol. */
 export const secondsOf = (at: Date): string => at.toISOString().replace(/\.\d{3}Z$/, 'Z')

@@ -1,4 +1,4 @@
-/** Formats of metadata by their prefixes. A format of src/formats joins by an entry in the table. */
+/** Formats of metadata by their prefixes. To offer another format of src/formats, add an entry to the table. */
 import {
   dcNamespace,
   dcSchema,
@@ -10,7 +10,7 @@ import {
 
 export interface Prefix {
   readonly prefix: string
-  /** As src/formats calls it. */
+  /** Its name in src/formats. */
   readonly format: string
   readonly schema: string
   readonly namespace: string
@@ -36,7 +36,7 @@ const builtIn = (externalUrl: string): readonly Prefix[] => [
 export function createPrefixes({ externalUrl, formats, sheets }: PrefixDeps) {
   const own = builtIn(externalUrl)
 
-  /** All of them: whatever there is in one format there is in each. */
+  /** All prefixes: every record is available in each format. */
   const list = (): readonly Prefix[] => [
     ...own.filter(({ format }) => formats.find(format) !== null),
     ...sheets()

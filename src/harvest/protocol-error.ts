@@ -5,9 +5,9 @@ const statuses = {
   badVerb: 400,
   cannotDisseminateFormat: 400,
   idDoesNotExist: 404,
-  // An empty list is an answer.
+  // An empty list is a successful answer.
   noRecordsMatch: 200,
-  // Not of the protocol, which has none for failures of the service.
+  // Not part of the protocol, which has no code for failures of the service.
   internalServerError: 500,
 } as const
 

@@ -1,7 +1,7 @@
 /** Requests of the protocol: a verb and its arguments, each once. @see OAI-PMH 2.0, sections 3.1.1 and 4 */
 import { badArgument, ProtocolError } from './protocol-error.ts'
 
-/** For each verb: arguments that it must have, that it may have, and whether it makes lists that go on. */
+/** For each verb: its required and optional arguments, and whether its lists can be resumed. */
 const verbs = {
   Identify: { required: [], optional: [], lists: false },
   ListMetadataFormats: { required: [], optional: ['identifier'], lists: false },
@@ -30,23 +30,23 @@ type ArgumentName = (typeof argumentNames)[number]
 export interface HarvestRequest {
   readonly verb: Verb
   readonly given: Readonly<Partial<Record<ArgumentName, string>>>
-  /** Records of an answer; null: as the base configuration says. */
+  /** Records of an answer; null: by the base configuration. */
   readonly limit: number | null
-  /** Records that are left out at the beginning. */
+  /** Records that are skipped at the beginning. */
   readonly offset: number
-  /** What the events of the records say besides. */
+  /** Further members of the events of the records. */
   readonly info: Readonly<Record<string, unknown>>
 }
 
-/** Arguments of a request as they were sent; several of one name are a list. */
+/** Arguments of a request as sent; repeated ones are a list. */
 export type Sent = Readonly<Record<string, unknown>>
 
-/** Records of an answer. */
+/** Most records of an answer. */
 export const mostRecords = 10_000
-/** Records that may be left out at the beginning: those before them are gone through. */
+/** Records that may be skipped at the beginning: skipped records have to be read. */
 const mostLeftOut = 10_000_000
 const longest = 10_000
-/** It is written with each record. */
+/** It is logged with each record. */
 const longestInfo = 1000
 
 /** @throws {ProtocolError} `badVerb`, `badArgument` */
@@ -107,7 +107,7 @@ function infoOf(text: string | undefined): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    // What is no JSON is no object either.
+    // Text that is not JSON is not an object, either.
   }
   throw badArgument('event.info must be a JSON object.')
 }

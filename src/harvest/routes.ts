@@ -14,7 +14,7 @@ export interface HarvestRouteDeps {
 
 const argument = (description: string) => Type.Optional(Type.Unknown({ description }))
 
-/** Arguments by name; request.ts reads them, since the protocol has errors of its own. */
+/** Arguments by name; request.ts parses them, since the protocol has its own errors. */
 const Arguments = Type.Object(
   {
     verb: argument(`\`${verbNames.join('`, `')}\`; without it \`Identify\`.`),
@@ -52,7 +52,7 @@ const config = {
   errors: ['OAIpmhNotEnabled', 'ServiceUnavailable', 'TooManyHeavyRequests'],
 } as const
 
-/** Answers show what objects say, and do nothing in a browser. */
+/** Answers contain values of objects, and run no code in a browser. */
 const headers = {
   'Content-Type': xmlType,
   'Cache-Control': 'no-store',
@@ -89,13 +89,13 @@ export async function registerHarvestRoutes(app: HttpApp, { harvest, externalUrl
           summary: 'The same with the arguments in a form',
           description: 'As the protocol has it for requests that are too long for an address.',
           consumes: ['application/x-www-form-urlencoded'],
-          // Without a form it is the request without a verb.
+          // A body without a form counts as a request without a verb.
           body: Type.Unsafe<Sent | null>({ ...Arguments, type: ['object', 'null'] }),
         },
         config: { ...config, body: 'none', bodyOptional: true },
       },
       (request, reply) => {
-        // Those in the address are none of the protocol.
+        // Arguments in the address do not belong to the protocol.
         const elsewhere = Object.entries(request.query as Sent).map(([name, value]) => [`?${name}`, value])
         return answer(request, reply, { ...request.body, ...Object.fromEntries(elsewhere) })
       },

@@ -1,7 +1,7 @@
 /**
- * OAI-PMH 2.0: harvesters get what the user `oai_pmh` may see, and hear of what it sees no more. `follow.ts` keeps what is told of
- * each object, in the order in which it came to be so; a list goes through it from one record to the next, without an end that is
- * fixed beforehand: what changes meanwhile comes once more behind everything else. See docs/harvesting.md.
+ * OAI-PMH 2.0: harvesters get the objects that the user `oai_pmh` may see, and deletions of those that it no longer sees.
+ * `follow.ts` keeps the records, in the order of their changes. A list reads them from one record to the next, without a
+ * fixed end: a record that changes meanwhile comes once more after all others. See docs/harvesting.md.
  */
 import type { BaseConfig } from '../config/service.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'
@@ -35,28 +35,28 @@ export interface HarvestDeps extends DocumentDeps {
   readonly events: Pick<EventLog, 'append'>
   readonly externalUrl: string
   readonly settings: () => Pick<BaseConfig, 'oai_pmh' | 'file_url_expire' | 'email'>
-  /** What the repository is called where nothing else is said. */
+  /** The default name of the repository. */
   readonly instanceName: () => string
-  /** Whose rights count, with the address of the harvester; null: it may do nothing. */
+  /** The user whose rights count, with the address of the harvester; null: the user has no rights. */
   readonly harvester: (address: string) => Promise<Actor | null>
   readonly read: Pick<ReadService, 'readable'>
   readonly follower: Pick<Follower, 'current'>
   readonly prefixes: Prefixes
   readonly sets: SetService
   readonly tokens: Tokens
-  /** Where harvests take their turn. */
+  /** The limiter for harvests. */
   readonly heavyRequests: RequestLimiter
 }
 
 export interface Asked {
   readonly sent: Sent
   readonly address: string
-  /** As it was sent, for the events. */
+  /** The address as sent, for the events. */
   readonly url: string
   readonly deadline: Deadline
 }
 
-/** A document in pieces. Those of an answer that is no error are not made before they are taken. */
+/** A document in pieces. Pieces of a successful answer are made as they are read. */
 export interface HarvestAnswer {
   readonly status: number
   readonly pieces: AsyncIterable<string> | readonly string[]
@@ -84,7 +84,7 @@ export function createHarvestService(deps: HarvestDeps) {
 
   async function refused(error: ProtocolError, request: HarvestRequest | null): Promise<HarvestAnswer> {
     const { now } = await store.firstDatestamp(db)
-    // Of a request that is not understood nothing is repeated.
+    // If the request is not understood, its arguments are not repeated.
     const understood = error.code === 'badArgument' || error.code === 'badVerb' ? null : request
     return { status: error.status, pieces: [errorDocument({ at: now, baseUrl, request: understood }, error)] }
   }
@@ -119,7 +119,7 @@ export function createHarvestService(deps: HarvestDeps) {
       () => false,
     )
     const { first, now } = await store.firstDatestamp(db)
-    // Every mail domain has a postmaster (RFC 5321), and the protocol wants an address.
+    // Every mail domain has a postmaster (RFC 5321), and the protocol requires an address.
     const other = email.from || `postmaster@${new URL(deps.externalUrl).hostname}`
     const addresses = own.admin_email.length > 0 ? own.admin_email.map((one) => one.email) : [other]
     return element(
@@ -129,7 +129,7 @@ export function createHarvestService(deps: HarvestDeps) {
         textElement('baseURL', baseUrl),
         textElement('protocolVersion', '2.0'),
         ...addresses.map((address) => textElement('adminEmail', address)),
-        // Records that are still being put together have the dates of their objects.
+        // During the first run, records get the dates of their objects.
         textElement('earliestDatestamp', isReady ? (first ?? now) : '1970-01-01T00:00:00Z'),
         textElement('deletedRecord', 'persistent'),
         textElement('granularity', 'YYYY-MM-DDThh:mm:ssZ'),
@@ -196,7 +196,7 @@ export function createHarvestService(deps: HarvestDeps) {
     const last = records.at(-1)
     if (!last) throw noRecords()
     const cursor = list.cursor + records.length
-    // Records that have changed since the list began come once more.
+    // Records changed since the list began come once more.
     const total = Math.max(page.total, more ? cursor + 1 : cursor)
     const { metadataPrefix, from, until, limit } = list
     const next = {
@@ -266,7 +266,7 @@ export function createHarvestService(deps: HarvestDeps) {
     }
   }
 
-  /** Records as they are told. That an object is gone is written down before somebody hears of it. */
+  /** Records for an answer. A deletion found here is stored before it is answered. */
   async function told(documents: Documented, { request, asked, actor }: Context): Promise<string> {
     const missing = documents.filter(({ record, metadata }) => !record.deleted && metadata === null)
     await outsideDeadlines(() =>
@@ -307,7 +307,7 @@ export function createHarvestService(deps: HarvestDeps) {
     }
   }
 
-  /** The token of a list that goes on, an empty one at the end of a list that went on, else nothing. */
+  /** The token of a list that continues; an empty token at the end of a resumed list; else nothing. */
   async function resumption(
     next: Resumed | null,
     { cursor, total, resumed }: { readonly cursor: number; readonly total: number; readonly resumed: Resumed | null },
@@ -339,21 +339,21 @@ export function createHarvestService(deps: HarvestDeps) {
   }
 }
 
-/** @throws whatever the protocol cannot tell */
+/** @throws errors that the protocol cannot express */
 function protocolError(error: unknown): ProtocolError {
   if (error instanceof ProtocolError) return error
-  // What a style sheet cannot do is told with its reason: who asks may ask for fewer records.
+  // An error of a style sheet is answered with its reason: the harvester may ask for fewer records.
   if (error instanceof AppError && error.parameters.xslt !== undefined) {
     return new ProtocolError(error.parameters.most === undefined ? 'internalServerError' : 'badArgument', error.message)
   }
   throw error
 }
 
-/** Characters of an address in the event of each record. */
+/** Most characters of an address in the event of each record. */
 const longestUrl = 2000
-/** Sets of an answer where a harvester does not say. */
+/** Default number of sets in an answer. */
 const setsOfPage = 1000
-/** So many records are answered without waiting for a turn. */
+/** Up to so many records are answered without waiting for the limiter. */
 const fewRecords = 20
 /** Headers that are in memory at a time. */
 const headersAtATime = 1000
@@ -369,7 +369,7 @@ function formatElement({ prefix, schema, namespace }: Prefix): string {
   return element('metadataFormat', parts.join(''))
 }
 
-/** The same, of which the first piece is made: what fails by then can be told as an error. */
+/** The same, with the first piece already made: an error up to there can be answered as an error. */
 async function begun(pieces: AsyncGenerator<string>): Promise<AsyncGenerator<string>> {
   const first = await pieces.next()
   return (async function* () {

@@ -1,6 +1,7 @@
 /**
- * Sets: object types, pools, types in pools, collections, and those that the base configuration makes of tags. Pools and
- * collections stand below those above them, as far as their paths go. Who harvests knows those that the user may see.
+ * Sets: object types, pools, types in pools, collections, and sets by tags of the base configuration. Sets of pools and
+ * collections are below those of their ancestors, as far as their paths go. Harvesters see the sets that the user may
+ * see.
  */
 import { hash } from 'node:crypto'
 import type { BaseConfig } from '../config/service.ts'
@@ -29,13 +30,13 @@ export interface NamedSet {
   readonly name: string
 }
 
-/** The sets of a moment. */
+/** The sets as read at one time. */
 export interface Sets {
-  /** Another one when objects may be in other sets. */
+  /** Changes when objects may be in other sets. */
   readonly basis: string
-  /** Specs of all sets that an object is in, those above them included. */
+  /** Specs of all sets that an object is in, including the sets above them. */
   of(object: Pick<Looked, 'objecttype' | 'pool' | 'tags' | 'collections'>): readonly string[]
-  /** Whether its tags say that it is to be told as deleted. */
+  /** Whether its tags mark it as deleted for harvesters. */
   isDeleted(tags: readonly number[]): boolean
 }
 
@@ -79,7 +80,7 @@ export function createSets(deps: SetDeps) {
       }
     },
 
-    /** All sets with their names, by their specs. Object types stand there, and in pools, where there are records of them. */
+    /** All sets with their names, by their specs. Object types, and types in pools, are listed where they have records. */
     async list(actor: Actor): Promise<readonly NamedSet[]> {
       const model = datamodel.current()
       const snapshot = pools.snapshot()
@@ -121,7 +122,7 @@ const isEmpty = ({ all, any, not }: Filter): boolean => all.length + any.length 
 const withAbove = (kind: string, path: readonly number[]): string[] =>
   path.map((_, index) => [kind, ...path.slice(0, index + 1)].join(':'))
 
-/** A spec as clients may write it, as it is called here; null: it cannot be one. */
+/** A spec from a client in its normal form; null: it cannot be a spec. */
 export function readSpec(given: string): string | null {
   if (!/^[\w\-.!~*'()]+(?::[\w\-.!~*'()]+)*$/.test(given) || given.length > 1000) return null
   const spec = given.replace(/^tagset:/, 'tagfilter:')

@@ -1,4 +1,4 @@
-/** Records that harvesters have been told of. Whoever writes them excludes whoever reads a page, so that a page is of one moment. */
+/** Records for harvesters. Writing them excludes reading a page, so that a page shows one moment. */
 
 import type { ReadableSql } from '../objects/service.ts'
 import { type Db, numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
@@ -13,7 +13,7 @@ export interface State {
   readonly followed: { readonly at: number; readonly id: number } | null
 }
 
-/** What a step leaves behind. */
+/** The state after a step. */
 export type NextState = Omit<State, 'version' | 'active'>
 
 const lock = `hashtextextended('harvest records', 0)`
@@ -33,7 +33,7 @@ export async function readState(q: Queryable): Promise<State | null> {
   return { ...state, followed: at === null || id === null ? null : { at, id } }
 }
 
-/** From now on lists of collections are followed; what happened to them meanwhile is to be looked for. */
+/** Starts to follow the lists of collections; earlier changes have to be looked for. */
 export async function activate(db: Db): Promise<void> {
   await db.query(
     `insert into harvest_state (active) values (true)
@@ -76,7 +76,7 @@ export async function endStep(
   ])
 }
 
-/** Objects and records behind an id, in the order of the ids. */
+/** Objects and records with higher ids than the given one, in the order of the ids. */
 export async function idsBehind(q: Queryable, id: number, most: number): Promise<readonly number[]> {
   const { rows } = await q.query<{ id: number }>(
     `(select system_object_id as id from object where system_object_id > $1 order by system_object_id limit $2)
@@ -99,7 +99,7 @@ export async function queued(
   return rows
 }
 
-/** An object as it is now beside what was told of it. */
+/** The present state of an object, and its record. */
 export interface Looked {
   readonly id: number
   /** Null: it was purged. */
@@ -109,9 +109,9 @@ export interface Looked {
   readonly tags: readonly number[]
   readonly collections: readonly number[]
   readonly modified: string
-  /** It may be read, and is not in the trash. */
+  /** It can be read, and is not in the trash. */
   readonly there: boolean
-  /** What was told; null: nothing yet. */
+  /** The record; null: there is none yet. */
   readonly told: {
     readonly uuid: string
     readonly gone: boolean
@@ -136,7 +136,7 @@ export async function lookAt(tx: Queryable, readable: ReadableSql, ids: readonly
   return rows
 }
 
-/** Numbers of sets by their specs; new ones get theirs. */
+/** Numbers of sets by their specs; new sets get one. */
 export async function numbersOf(tx: Queryable, specs: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (specs.length === 0) return new Map()
   await tx.query(
@@ -183,7 +183,7 @@ export async function write(tx: Queryable, records: readonly Told[]): Promise<vo
   )
 }
 
-/** Somebody was told that these are gone: so they are, until they are looked at anew. */
+/** Notes that a harvester got these as deleted: they stay so until they are checked again. */
 export async function lose(db: Db, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   const text = numbersText(ids)
@@ -203,14 +203,14 @@ export async function lose(db: Db, ids: readonly number[]): Promise<void> {
   })
 }
 
-/** The records of a page, all of one moment, which is `now`. */
+/** The records of a page, all read at one time, which is `now`. */
 export interface RecordPage {
-  /** Of the server of the database, in whole seconds: no state that is missing here has an earlier datestamp. */
+  /** The database server's time, in whole seconds: a state missing in this page has no earlier datestamp. */
   readonly now: string
   readonly records: readonly HarvestRecord[]
-  /** There are more behind these. */
+  /** There are more records after these. */
   readonly more: boolean
-  /** How many there are in the whole list. */
+  /** Number of records in the whole list. */
   readonly total: number
 }
 
@@ -226,18 +226,18 @@ interface Row {
 const seconds = (moment: string): string => `to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 const columns = `r.id, r.uuid, r.moment::text as moment, ${seconds('r.moment')} as datestamp, r.sets`
 
-/** Records of a set that are looked up and put in order for each page; in a larger one, records are gone through in their order. */
+/** Most records of a set that are looked up and sorted for each page; for a larger set, records are read in their order. */
 const mostSorted = 10_000
 
 export interface PageRequest {
   readonly behind: Position | null
   readonly offset: number
   readonly limit: number
-  /** How many records the list has; null: they are to be counted. */
+  /** Number of records in the list; null: to be counted. */
   readonly total: number | null
 }
 
-/** A page of the records of a selection behind a position, or so many records further on. */
+/** A page of the selected records after a position, or after skipping so many records. */
 export function readPage(
   db: Db,
   { set, from, before }: Selection,
@@ -259,7 +259,7 @@ export function readPage(
     const dated = `${since} and ${until}`
     const name = `${asked === null ? '' : 's'}${from === null ? '' : 'f'}${before === null ? '' : 'b'}`
     const total = known ?? (await countOf(tx, `${inSet} and ${dated}`, values, name))
-    // As the argument of a function it is no condition of the index on sets.
+    // As the argument of a function, it is not a condition that the index on sets can serve.
     const isLarge = asked !== null && total > mostSorted
     const chosen = isLarge ? `coalesce(${inSet}, false)` : inSet
     const { rows } = await tx.query<Row>(
@@ -282,7 +282,7 @@ async function countOf(tx: Queryable, where: string, values: readonly unknown[],
   return rows[0]?.total ?? 0
 }
 
-/** The record of an object, by its uuid: of several the one that is there, else the last. */
+/** The record of an object, by its uuid: of several, the one of an existing object, else the latest. */
 export async function findRecord(q: Queryable, uuid: string): Promise<HarvestRecord | null> {
   const { rows } = await q.query<Row>(
     `select ${columns}, r.gone as deleted from harvest_record r where r.uuid = $1 order by r.gone, r.moment desc limit 1`,
@@ -306,7 +306,7 @@ async function withSpecs(q: Queryable, rows: readonly Row[]): Promise<readonly H
   return rows.map((row) => ({ ...row, sets: lowest(row.sets.flatMap((id) => specs.get(id) ?? [])) }))
 }
 
-/** Without the sets above others of them. */
+/** Only the lowest sets, without the sets above them. */
 function lowest(specs: readonly string[]): readonly string[] {
   const above = new Set(
     specs.flatMap((spec) => spec.split(':').map((_, index, steps) => steps.slice(0, index).join(':'))),
@@ -314,7 +314,7 @@ function lowest(specs: readonly string[]): readonly string[] {
   return specs.filter((spec) => !above.has(spec)).toSorted()
 }
 
-/** The first datestamp and the moment of the database, in whole seconds. */
+/** The first datestamp and the present time of the database, in whole seconds. */
 export async function firstDatestamp(q: Queryable): Promise<{ readonly first: string | null; readonly now: string }> {
   const { rows } = await q.query<{ first: string | null; now: string }>(
     `select ${seconds('(select min(moment) from harvest_record)')} as first, ${seconds('clock_timestamp()')} as now`,
@@ -324,7 +324,7 @@ export async function firstDatestamp(q: Queryable): Promise<{ readonly first: st
   return rows[0] ?? { first: null, now: '' }
 }
 
-/** Specs of sets that have records of objects that are there, with one of these beginnings. */
+/** Specs of sets with records of existing objects, with one of these prefixes. */
 export async function livingSpecs(q: Queryable, beginning: string): Promise<readonly string[]> {
   const { rows } = await q.query<{ spec: string }>(
     `select spec from harvest_set s where starts_with(spec, $1)
@@ -335,7 +335,7 @@ export async function livingSpecs(q: Queryable, beginning: string): Promise<read
   return rows.map(({ spec }) => spec)
 }
 
-/** Collections by their ids, with where they are and what they are called. */
+/** Collections by their ids, with their paths and names. */
 export async function collectionsNamed(
   q: Queryable,
   ids: readonly number[] | null,

@@ -6,8 +6,9 @@ import { ProtocolError } from './protocol-error.ts'
 export const xmlType = 'text/xml; charset=utf-8'
 
 /**
- * Harvesters speak the protocol: no tokens, errors as XML, and arguments that mean what the protocol says. Whatever fails before
- * or beside it has the envelope of the interface. Pages of any origin may read the answers, which are the same for everybody.
+ * Harvesters use the protocol: no tokens, errors as XML, and arguments as the protocol defines them. Errors outside the
+ * protocol have the envelope of the interface. Pages of any origin may read the answers, which are the same for all
+ * callers.
  */
 export function harvestSurface(api: Surface, baseUrl: string): Surface {
   return {

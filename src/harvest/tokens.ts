@@ -1,9 +1,9 @@
-/** Resumption tokens: all of a request and how far its answers are, signed with a key that the service has made of its own. */
+/** Resumption tokens: the whole request and the position in its answers, signed with a key that only the service has. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Position } from './model.ts'
 import { ProtocolError } from './protocol-error.ts'
 
-/** A list that goes on. */
+/** A resumed list. */
 export interface Resumed {
   readonly verb: string
   readonly metadataPrefix?: string
@@ -11,11 +11,11 @@ export interface Resumed {
   readonly from?: string
   readonly until?: string
   readonly limit: number
-  /** Where records go on, or behind which spec sets do. */
+  /** The last record answered, or the spec of the last set. */
   readonly behind: Position | string
-  /** How many have been answered. */
+  /** Number of entries answered so far. */
   readonly cursor: number
-  /** How many there were when the list began. */
+  /** Number of entries when the list began. */
   readonly total: number
 }
 
@@ -25,7 +25,7 @@ export interface TokenDeps {
   readonly now: () => number
 }
 
-/** Milliseconds for which a token holds. */
+/** Milliseconds for which a token is valid. */
 const lifetime = 7 * 86_400_000
 const longest = 8000
 

@@ -1,4 +1,4 @@
-/** A file of an object gives its place to another one, or leaves it. */
+/** Replaces a file of an object by another one, or removes it. */
 import type { Column, Mask, Model } from '../datamodel/model.ts'
 import type { ReadService } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -7,7 +7,7 @@ import type { Deadline } from '../platform/limits/deadline.ts'
 import { type FileInColumn, filesIn, sendable } from './file-list.ts'
 import type { Wire } from './model.ts'
 
-/** Where a file is. */
+/** The place of a file. */
 export interface FilePlace {
   readonly systemObjectId: number
   readonly columnId: number
@@ -20,12 +20,13 @@ export interface Exchange {
   readonly version: number
   /** For `PATCH`. */
   readonly payload: Wire
-  /** How many files the column has afterwards, in all rows. */
+  /** Number of files that the column has afterwards, in all rows. */
   readonly left: number
 }
 
 /**
- * What the object is sent as, with `by` in place of the file, or (null) without it. A row that had nothing but the file goes.
+ * The object to be saved, with `by` in place of the file, or (null) without it. A row that contained only the file is
+ * removed.
  * @throws {AppError} `ResourceNotFound` where the object does not have the file, as far as the actor sees it
  */
 export async function exchangeFile(
@@ -88,7 +89,7 @@ function replaced(list: readonly FileInColumn[], fileId: number, by: number | nu
   return sendable(left.map((file) => (file._id === fileId && by !== null ? { ...file, _id: by } : file)))
 }
 
-/** Whether a row has no value any more. */
+/** Whether a row has no values left. */
 function isBare(row: Wire, { table }: Column): boolean {
   const keys = [...table.columns.map(({ name }) => name), ...table.nested.map(({ wireKey }) => wireKey)]
   return keys.every((key) => isEmpty(row[key]))

@@ -1,4 +1,4 @@
-/** Files in a column, as objects are answered with them and take them. */
+/** Files in a column, in the form of answers and of saves. */
 import type { Wire } from './model.ts'
 
 export interface FileInColumn {
@@ -6,7 +6,7 @@ export interface FileInColumn {
   readonly preferred?: boolean
   readonly name?: string
   readonly frontend_prefs?: unknown
-  /** Of the file itself: versions of it are found by it. */
+  /** A member of the file itself, by which its versions are found. */
   readonly original_filename?: string
 }
 
@@ -14,7 +14,7 @@ export function filesIn(value: unknown): readonly FileInColumn[] {
   return Array.isArray(value) ? (value as FileInColumn[]) : []
 }
 
-/** What a save takes of files: the rest is theirs, not of the object. */
+/** The members of files that a save accepts: the others belong to the file, not to the object. */
 export function sendable(list: readonly FileInColumn[]): Wire[] {
   return list.map(({ _id, preferred = false, name, frontend_prefs: prefs }) => ({
     _id,

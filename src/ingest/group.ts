@@ -1,20 +1,20 @@
-/** Which files become parts of which objects, before anything is written. */
+/** Decides which files become parts of which objects, before anything is written. */
 import { AppError } from '../platform/errors.ts'
 import type { IngestedFile, Target } from './model.ts'
 import { nameKeys } from './names.ts'
 
-/** What is known of objects that files could belong to. */
+/** Existing objects to which files could belong. */
 export interface KnownObjects {
-  /** By name, for `update_search_field`. */
+  /** Objects found by name, for `update_search_field`. */
   readonly matching: ReadonlyMap<IngestedFile, readonly number[]>
-  /** By series or stem, as `groupKey` makes them: objects that earlier uploads of the collection have reached. */
+  /** Objects of earlier uploads into the collection, by series or stem as in `groupKey`. */
   readonly uploaded: ReadonlyMap<string, number>
 }
 
-/** One object with the files that it gets; `objectId` null: it is new. */
+/** One object and its new files; `objectId` null: it is new. */
 export interface Group {
   readonly objectId: number | null
-  /** Found by its name: the policy for updates holds. */
+  /** It was found by its name: the policy for updates applies. */
   readonly byName: boolean
   readonly files: IngestedFile[]
 }
@@ -24,7 +24,7 @@ export interface Grouped {
   readonly refused: ReadonlyMap<IngestedFile, AppError>
 }
 
-/** By which earlier uploads are recognized; null: the file stands alone. */
+/** The key by which earlier uploads are recognized; null: the file becomes a separate object. */
 export function groupKey(
   file: IngestedFile,
   { recognizeSeries, recognizeVersion }: Pick<Target, 'recognizeSeries' | 'recognizeVersion'>,
@@ -34,7 +34,7 @@ export function groupKey(
   return recognizeVersion ? `v:${stem}` : null
 }
 
-/** Files in the order in which they came; those of one series or of one stem become one object. */
+/** Groups files in the order in which they came; files of one series or of one stem become one object. */
 export function groupFiles(target: Target, files: readonly IngestedFile[], known: KnownObjects): Grouped {
   const groups: Group[] = []
   const byKey = new Map<string, Group>()

@@ -1,4 +1,4 @@
-/** Folders that files come in as objects of a hierarchy, which new objects link to (`hierarchy_linked_object`). */
+/** Folders of uploaded files as objects of a hierarchy, to which new objects link (`hierarchy_linked_object`). */
 import type { Column, Table } from '../datamodel/model.ts'
 import type { FoundByValue, ObjectService, WantedValues } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -20,16 +20,16 @@ export interface HierarchyDeps {
   readonly objects: Pick<ObjectService, 'save'>
 }
 
-/** As a client saves who has nobody to ask. */
+/** Options of a save without a person who could confirm. */
 type SaveOptions = Omit<Parameters<ObjectService['save']>[3], 'format' | 'awaitIndex'>
 
 const localized: ReadonlySet<Column['type']> = new Set(['text_l10n', 'text_l10n_oneline'])
-/** Levels below each other. */
+/** Most levels of folders. */
 const mostLevels = 50
 
 const nodeKey = (parent: number, name: string): string => `${parent}/${name}`
 
-/** The steps of a path as objects are called. */
+/** The steps of a path as names of objects. */
 const stepsOf = (path: string): string[] =>
   path
     .split('/')
@@ -37,8 +37,8 @@ const stepsOf = (path: string): string[] =>
     .filter((step) => step !== '')
 
 /**
- * The object of each path: the first one of its name below that of the folder above it. Those that are missing are made, a save
- * for each level of the hierarchy.
+ * The object of each path: the first one with its name below the object of the folder above it. Missing objects are made,
+ * with one save for each level of the hierarchy.
  * @throws {AppError}
  */
 export async function folderObjects(
@@ -73,7 +73,7 @@ export async function folderObjects(
   return at
 }
 
-/** Objects of these names by the objects above them. */
+/** Objects with these names, by their parent objects. */
 async function known(
   deps: HierarchyDeps,
   actor: Actor,
@@ -94,7 +94,7 @@ async function known(
     for (const name of texts) {
       if (!wanted.has(name)) continue
       for (const parent of above.length === 0 ? [0] : above) {
-        // The first one there is.
+        // The first one is used.
         if (!nodes.has(nodeKey(parent, name))) nodes.set(nodeKey(parent, name), systemObjectId)
       }
     }
@@ -144,8 +144,9 @@ interface Settings {
 }
 
 /**
- * What `hierarchy_linked_object.field` names: a text of a hierarchical object type, behind a link of the object type or of a nested
- * table of it. @throws {AppError}
+ * The field named by `hierarchy_linked_object.field`: a text of a hierarchical object type, behind a link of the object
+ * type or of one of its nested tables.
+ * @throws {AppError}
  */
 export function resolveHierarchy(table: Table, settings: Settings): HierarchyLink | null {
   const field = settings.hierarchy_linked_object?.field
@@ -194,7 +195,7 @@ const textTypes: ReadonlySet<Column['type']> = new Set([
 
 const withoutTable = (table: Table, name: string): string => name.slice(table.name.length + 1)
 
-/** Pools of other linked objects have no effect, so nothing may be said of them. */
+/** Pools of other linked objects have no effect, so they are refused. */
 function assertNoPools({ linked_object_pools: pools }: Settings, linkName: string | null): void {
   for (const name of Object.keys(pools ?? {})) {
     if (name === linkName) continue

@@ -1,4 +1,4 @@
-/** Objects that name files in a field (`update_search_field`). */
+/** Finds objects whose field contains names of files (`update_search_field`). */
 import type { Column } from '../datamodel/model.ts'
 import type { ReadService } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -12,12 +12,12 @@ export interface MatchDeps {
   readonly read: Pick<ReadService, 'stream'>
 }
 
-/** Files that one search looks for, and objects that are looked at for them. */
+/** Files of one search, and objects that are read for them. */
 const filesAtATime = 50
 const mostCandidates = 1000
 
 /**
- * The objects that each file belongs to by its name, as far as the actor finds them: their field has the whole name, the name
+ * The objects for each file by its name, as far as the actor finds them. Their field contains the whole name, the name
  * without extension, or that of the series, alone or between commas, semicolons or ends of lines.
  */
 export async function matchingObjects(
@@ -74,14 +74,14 @@ function wantedNames({ name }: IngestedFile, { recognizeSeries }: Target): strin
   return [comparable(name), stem, ...(recognizeSeries && series !== null ? [series] : [])]
 }
 
-/** A column of the type `string` has one word, the whole value: a list of names in it is found by a pattern only. */
+/** A column of the type `string` is indexed as one word, the whole value: a name in a list is only found by a pattern. */
 function element({ type, fullName }: Column, name: string) {
   const common = { type: 'text', bool: 'should', fields: [fullName] }
   if (type !== 'string') return { ...common, mode: 'token', string: name }
   return { ...common, mode: 'wildcard', string: `*${name.replaceAll(/[\\*?]/g, '\\$&')}*` }
 }
 
-/** The texts of a column in an object as it is answered, in all languages and rows. */
+/** The texts of a column in an answered object, in all languages and rows. */
 function textsAt(object: Wire, { name, table }: Column): string[] {
   const block = (object[table.root.name] ?? {}) as Wire
   const rows = table === table.root ? [block] : ((block[table.wireKey] ?? []) as Wire[])

@@ -1,7 +1,7 @@
 /**
  * Vocabulary of ingest. A *target* is a collection with its upload settings (`create_object`), resolved against the
- * datamodel. An *ingested file* is one whose content is stored and that is to become part of an object. An *outcome* says
- * which objects have got a file, or why none has.
+ * datamodel. An *ingested file* has a stored content and is to become part of an object. An *outcome* names the objects
+ * that have got a file, or the reason why none has.
  */
 import type { CollectionUploads } from '../collections/service.ts'
 import type { Column, Mask, Table } from '../datamodel/model.ts'
@@ -15,50 +15,50 @@ export type UpdatePolicy = (typeof updatePolicies)[number]
 
 /** Folders of uploads as objects of a hierarchy. */
 export interface HierarchyLink {
-  /** The column that links to them; of the object type or of a nested table of it. */
+  /** The column that links to them; of the object type or of one of its nested tables. */
   readonly link: Column
   /** The nested table that has the link; null: the object type has it. */
   readonly rows: Table | null
   readonly target: Table
-  /** What folders are called by. */
+  /** The column with the names of folders. */
   readonly column: Column
-  /** Of new ones; null: they have none. */
+  /** The pool of new ones; null: they have none. */
   readonly poolId: number | null
 }
 
-/** A plugin that changes what uploads make of files. */
+/** A plugin that changes the objects made of uploads. */
 export interface UploadPlugin {
   readonly name: string
   /** Its place in `collection_upload` of the manifest. */
   readonly entry: string
-  /** What the collection says to it. */
+  /** The configuration of the plugin in the collection. */
   readonly config: Wire
 }
 
 export interface Target {
   readonly collectionId: number
   readonly collection: CollectionUploads['collection']
-  /** null: nobody is asked. */
+  /** null: there is no plugin. */
   readonly plugin: UploadPlugin | null
   readonly table: Table
   readonly mask: Mask
-  /** The column of files; of the object type or of a nested table of it. */
+  /** The column of files; of the object type or of one of its nested tables. */
   readonly column: Column
   /** The nested table that has the column; null: the object type has it. */
   readonly rows: Table | null
   readonly poolId: number | null
-  /** Of objects that are made because files name them, where their types have pools; null: the same. */
+  /** The pool of new objects named by files, if their types have pools; null: the same pool. */
   readonly linkedPoolId: number | null
   readonly tagIds: readonly number[]
-  /** The mapping of what files say of themselves; null: none. */
+  /** The mapping for the metadata of files; null: none. */
   readonly mapping: 'standard' | number | null
   readonly mode: UpdateMode
   readonly policy: UpdatePolicy
-  /** The field that names the files of an object; null: uploads update none by name. */
+  /** The field with the names of an object's files; null: uploads update no objects by name. */
   readonly match: Column | null
   readonly recognizeSeries: boolean
   readonly recognizeVersion: boolean
-  /** Links new objects to objects that stand for folders; null: folders mean nothing. */
+  /** Links new objects to objects for folders; null: folders have no meaning. */
   readonly hierarchy: HierarchyLink | null
 }
 
@@ -79,14 +79,14 @@ export interface ReachedObject {
 export interface Outcome {
   readonly file: IngestedFile
   readonly objects: readonly ReachedObject[]
-  /** Why the file is in no object. */
+  /** The reason why the file is in no object. */
   readonly error: AppError | null
-  /** What plugins have said of the file. */
+  /** Messages of plugins about the file. */
   readonly messages: readonly string[]
 }
 
-/** Files of one request or one run. */
+/** Most files of one request or one run. */
 export const mostIngested = 1000
 
-/** An object, or a part of one, as requests and answers have it. */
+/** An object, or a part of one, in the form of requests and answers. */
 export type Wire = Readonly<Record<string, unknown>>

@@ -1,10 +1,10 @@
-/** How the names of files tell that they belong together. */
+/** Finds by their names which files belong together. */
 import { composed } from '../platform/values/text.ts'
 
 export interface NameKeys {
-  /** The name without its extension, comparable: files that differ in nothing else are versions of one another. */
+  /** The name without its extension, in comparable form: files with the same stem are versions of one another. */
   readonly stem: string
-  /** What a running number at the end of the stem is behind; null: there is none. */
+  /** The part of the stem before a running number at its end; null: there is no number. */
   readonly series: string | null
 }
 
@@ -16,10 +16,10 @@ export function nameKeys(name: string): NameKeys {
   return { stem, series: seriesOf(stem) }
 }
 
-/** Names as they are compared: case and form of Unicode do not count. */
+/** The form in which names are compared: case and form of Unicode are ignored. */
 export const comparable = (name: string): string => composed(name).toLowerCase().trim()
 
-/** An extension has letters and digits only, 16 at most; a dot at the beginning begins none. */
+/** An extension has only letters and digits, at most 16; a dot at the beginning of the name does not begin one. */
 export function withoutExtension(name: string): string {
   const dot = name.lastIndexOf('.')
   const isExtension = dot > 0 && /^[A-Za-z0-9]{1,16}$/.test(name.slice(dot + 1))
@@ -48,7 +48,7 @@ function withoutSeparators(text: string): string {
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 
-/** The names in a field that lists some: between commas, semicolons and ends of lines. */
+/** The names in a field with a list of names: between commas, semicolons and ends of lines. */
 export function namesInText(text: string): string[] {
   return text
     .split(/[,;\n\r]/)
@@ -56,7 +56,7 @@ export function namesInText(text: string): string[] {
     .filter((name) => name !== '')
 }
 
-/** Whether a field that lists names has that of the file: whole, without its extension, or that of its series. */
+/** Whether a field with a list of names contains that of the file: whole, without its extension, or that of its series. */
 export function fieldNames(text: string, fileName: string, bySeries: boolean): boolean {
   const { stem, series } = nameKeys(fileName)
   const wanted = new Set([comparable(fileName), stem, ...(bySeries && series !== null ? [series] : [])])

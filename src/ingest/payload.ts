@@ -1,4 +1,4 @@
-/** Objects as `POST /db` and `PATCH /db` take them, with the files that come in. */
+/** Objects in the form for `POST /db` and `PATCH /db`, with the new files. */
 import { AppError } from '../platform/errors.ts'
 import { type FileInColumn, filesIn, sendable } from './file-list.ts'
 import type { Group } from './group.ts'
@@ -7,10 +7,10 @@ import { nameKeys } from './names.ts'
 
 const comment = 'Upload into a collection'
 
-/** Objects that stand for the folders that files came in, by path. */
+/** Objects for the folders of files, by path. */
 export type FolderObjects = ReadonlyMap<string, number>
 
-/** A new object with its files; `mapped` is the block that the metadata of the first one make. */
+/** A new object with its files; `mapped` is the block made of the first file's metadata. */
 export function createPayload(target: Target, { files }: Group, mapped: Wire, folders: FolderObjects): Wire {
   const { table, mask, poolId, tagIds } = target
   const block = { ...mapped, ...valuesWith(target, mapped, files, 'create_version', folders) }
@@ -24,7 +24,7 @@ export function createPayload(target: Target, { files }: Group, mapped: Wire, fo
   }
 }
 
-/** What a new object links to for the folders of its files, where that does not stand in the rows of the files. */
+/** Links of a new object to the folders of its files, unless the rows of the files have these links. */
 function folderLinks(
   { hierarchy, rows }: Target,
   block: Wire,
@@ -43,12 +43,12 @@ function folderLink({ link: { name }, target }: HierarchyLink, id: number): Wire
   return { [name]: { _objecttype: target.name, _mask: target.preferredMask.name, _system_object_id: id } }
 }
 
-/** Whether a file brings a link to its folder along: with its object, or with its row of one that is there already. */
+/** Whether a file adds a link to its folder: with its new object, or with its row of an existing one. */
 export function linksFolder({ hierarchy, rows }: Target, created: boolean): boolean {
   return hierarchy !== null && (created || (hierarchy.rows !== null && hierarchy.rows === rows))
 }
 
-/** The link of a row that a file gets. */
+/** The folder link of a file's row. */
 function rowLink({ hierarchy, rows }: Target, { path }: IngestedFile, folders: FolderObjects): Wire {
   const id = folders.get(path)
   return hierarchy && hierarchy.rows !== null && hierarchy.rows === rows && id !== undefined
@@ -57,7 +57,7 @@ function rowLink({ hierarchy, rows }: Target, { path }: IngestedFile, folders: F
 }
 
 /**
- * The change of an object that gets files, for `PATCH`: only the field of files, or the nested table that has it.
+ * The change of an object that gets files, for `PATCH`: it has only the field of files, or the nested table with it.
  * @throws {AppError} `UploadError` where the policy refuses
  */
 export function updatePayload(target: Target, { files, byName }: Group, object: Wire, folders: FolderObjects): Wire {
@@ -97,7 +97,7 @@ function valuesWith(
   return { [rows.wireKey]: list.map((row) => ({ ...row, [column.name]: sendable(filesIn(row[column.name])) })) }
 }
 
-/** The row that has a version of the file. */
+/** The row that contains another version of the file. */
 function rowOfStem(list: readonly Wire[], column: string, file: IngestedFile): number {
   const { stem } = nameKeys(file.name)
   return list.findIndex((row) =>

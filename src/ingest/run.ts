@@ -1,4 +1,4 @@
-/** Saves what files become: new objects in one save, changed ones in another. */
+/** Saves the objects made of files: new objects in one save, changed ones in another. */
 import type { CollectionService } from '../collections/service.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'
 import { type ObjectService, type ReadService, type SavedHead, unattended, type WithSave } from '../objects/service.ts'
@@ -12,7 +12,7 @@ import { createPayload, type FolderObjects, linksFolder, updatePayload } from '.
 import { inCollection, noteUploads } from './store.ts'
 import { type LogEntry, logEvent, type UploadPluginDeps, uploadCallback } from './upload-plugin.ts'
 
-/** What files say of themselves, as blocks of objects (mappings/import). */
+/** The metadata of files, as blocks of objects (mappings/import). */
 export interface MetadataSource {
   wait(ids: readonly number[]): Promise<void>
   map(actor: Actor, ids: readonly number[], query: MetadataQuery): Promise<ReadonlyMap<number, object>>
@@ -31,7 +31,7 @@ export interface GroupResult {
   readonly group: Group
   readonly object: ReachedObject | null
   readonly error: AppError | null
-  /** What plugins have said of it. */
+  /** Messages of plugins about it. */
   readonly messages: readonly string[]
 }
 
@@ -49,32 +49,32 @@ interface RunOptions {
   readonly target: Target
   readonly awaitIndex: number
   readonly deadline: Deadline
-  /** Done in each transaction that puts some of the files into objects. */
+  /** Runs in each transaction that adds some of the files to objects. */
   readonly alsoInSave: (tx: Tx, files: readonly IngestedFile[]) => Promise<void>
-  /** Objects that stand for the folders of files. */
+  /** Objects for the folders of files. */
   readonly folders: FolderObjects
 }
 
 /** How objects are saved. */
 interface SaveAs {
-  /** Only what is sent changes. */
+  /** Only sent members are changed. */
   readonly partial: boolean
-  /** Of the mapping by which values came. */
+  /** The profile of the mapping that gave the values. */
   readonly profile?: string | null
   readonly dryRun?: boolean
 }
 
-/** A group and what it is sent as. */
+/** A group and its object to be saved. */
 interface Ready {
   readonly group: Group
   readonly payload: Wire
 }
 
-/** Saves groups of files for one upload: the results in no certain order. */
+/** Saves groups of files for one upload. The results have no fixed order. */
 export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, alsoInSave, folders }: RunOptions) {
   const { events, collections, objects, read } = deps
 
-  /** What belongs to a save: the collection has the objects, the uploads are noted, the log tells them. */
+  /** Runs with a save: adds the objects to the collection, notes the uploads, and writes the log events. */
   const withSave =
     (ready: readonly Ready[], profile: string | null, log: readonly LogEntry[]): WithSave =>
     async (tx, saved) => {
@@ -128,7 +128,7 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
     )
   }
 
-  /** All of them, or, where one fails, those that can be saved: halves are tried, until the one is found. */
+  /** Saves all groups. If one fails, saves those that can be saved: tries each half, until the failing group is found. */
   async function saveEach(ready: readonly Ready[], as: SaveAs): Promise<GroupResult[]> {
     if (ready.length === 0) return []
     try {
@@ -142,7 +142,7 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
     }
   }
 
-  /** New objects, with what their first files say of themselves. */
+  /** New objects, with values from the metadata of their first files. */
   async function creations(groups: readonly Group[]): Promise<{ fresh: Ready[]; profile: string | null }> {
     const { mapping, table, mask, poolId, linkedPoolId } = target
     const query = {
@@ -196,7 +196,7 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
     )
     const [creating, updating]: readonly SaveAs[] = [{ partial: false, profile }, { partial: true }] as const
     if (!together) return [...failed, ...(await saveEach(fresh, creating)), ...(await saveEach(ready, updating))]
-    // Two saves are two transactions: what the second would be refused for comes out before the first.
+    // Two saves are two transactions: a dry run of the second finds its errors before the first.
     if (fresh.length > 0 && ready.length > 0) await save(ready, { ...updating, dryRun: true })
     const results: GroupResult[] = []
     for (const [list, as] of [
@@ -229,7 +229,7 @@ function resultsOf(
 
 export const wouldAsk = 'A save of the object would ask a question; nobody can answer it.'
 
-/** A setting that would have no effect is refused. */
+/** A setting without effect is refused. */
 export const saveOptions = { ...unattended, strict: true }
 
 function uploadEvent(
@@ -248,7 +248,7 @@ function uploadEvent(
   return { type: 'COLLECTION_UPLOAD', actor, basetype: 'collection', schema: 'BASE', objectId: collectionId, info }
 }
 
-/** One for all objects of a save whose values came by a mapping. */
+/** One event for all objects of a save with values from a mapping. */
 function mappingEvent(
   actor: Actor,
   { collectionId }: Target,
@@ -259,7 +259,7 @@ function mappingEvent(
   return { type: 'COLLECTION_UPLOAD', actor, basetype: 'collection', schema: 'BASE', objectId: collectionId, info }
 }
 
-/** One for each file whose object, or row of an object, links to its folder. */
+/** One event for each file whose object, or row of an object, links to its folder. */
 function folderEvent(actor: Actor, { collectionId }: Target, { fileId, path, name, bytes }: IngestedFile): NewEvent {
   const info = { file_eas_id: fileId, path, file: name, filesize: bytes }
   return { type: 'COLLECTION_UPLOAD', actor, basetype: 'collection', schema: 'BASE', objectId: collectionId, info }

@@ -1,5 +1,5 @@
 /**
- * Ingest: files become parts of objects by the upload settings of a collection, whichever way they come in (`/eas/put`,
+ * Ingest: files become parts of objects by the upload settings of a collection, for all ways of upload (`/eas/put`,
  * drives). See docs/collections.md, "Uploads".
  */
 import type { CollectionService } from '../collections/service.ts'
@@ -35,11 +35,11 @@ export interface IngestDeps extends RunDeps, Omit<HierarchyDeps, 'objects'> {
 }
 
 export interface IngestOptions {
-  /** All files come into objects or none does; otherwise one that fails does not stop the others. */
+  /** True: all files are added to objects, or none; false: a failure does not stop the other files. */
   readonly together: boolean
   readonly awaitIndex?: number
   readonly deadline?: Deadline
-  /** Done in each transaction that puts some of the files into objects. */
+  /** Runs in each transaction that adds some of the files to objects. */
   readonly alsoInSave?: (tx: Tx, files: readonly IngestedFile[]) => Promise<void>
 }
 
@@ -47,7 +47,7 @@ export type IngestService = ReturnType<typeof createIngestService>
 
 const nothingElse = async (): Promise<void> => {}
 
-/** Uploads that hold the lock of a collection have a connection of their own. */
+/** Uploads that may hold the lock of a collection at the same time; each uses a database connection. */
 const atATime = 4
 
 export function createIngestService(deps: IngestDeps) {
@@ -55,7 +55,7 @@ export function createIngestService(deps: IngestDeps) {
   const limiter = createRequestLimiter({ concurrency: atATime })
 
   /**
-   * What an upload of the actor into a collection comes to.
+   * The settings for an upload of the actor into a collection.
    * @throws {AppError} `ObjectNotFound`, `RightRequired`, `CollectionUploadNoObjectFound` without upload settings
    */
   async function target(actor: Actor, collectionId: number): Promise<Target> {
@@ -64,7 +64,7 @@ export function createIngestService(deps: IngestDeps) {
     return found
   }
 
-  /** Uploads that look for what others have made take turns in a collection. */
+  /** Uploads that search for objects of other uploads take turns in a collection. */
   async function alone<T>(
     { collectionId, match, hierarchy }: Target,
     keyed: boolean,
@@ -72,7 +72,7 @@ export function createIngestService(deps: IngestDeps) {
     work: () => Promise<T>,
   ) {
     if (!keyed && !match && !hierarchy) return work()
-    // What stands for a folder is made once, whichever collection it is made for.
+    // The object for a folder is made once, for all collections.
     const locks = [
       ['collection_upload', collectionId],
       ...(hierarchy ? [['hierarchy_upload', hierarchy.target.id]] : []),
@@ -89,7 +89,7 @@ export function createIngestService(deps: IngestDeps) {
       } catch (error) {
         throw isLockTimeout(error) ? new AppError('DatabaseLockError', { collection: collectionId }) : error
       } finally {
-        // The lock goes with its connection.
+        // The lock is released with its connection.
         client.release(broken)
       }
     })
@@ -99,9 +99,9 @@ export function createIngestService(deps: IngestDeps) {
     target,
 
     /**
-     * Makes objects of files that are stored, or adds these to objects; two saves for all of them, more only to find the one
-     * that fails.
-     * @throws {AppError} whatever a save refuses, with `together`; at most 1,000 files
+     * Makes objects of stored files, or adds the files to objects. It takes two saves for all of them; more only to find
+     * a failing one.
+     * @throws {AppError} errors of the saves, with `together`; at most 1,000 files
      */
     async ingest(
       actor: Actor,
@@ -133,7 +133,7 @@ export function createIngestService(deps: IngestDeps) {
     },
   }
 
-  /** Puts a file into the place of another one. @throws {AppError} */
+  /** Replaces a file by another one. @throws {AppError} */
   async function replace(actor: Actor, into: Target | null, place: FilePlace, by: number, deadline = noDeadline) {
     const mask = into?.mask ?? null
     const change = await exchangeFile({ read, model: datamodel.current(), mask }, actor, place, by, deadline)
@@ -141,7 +141,7 @@ export function createIngestService(deps: IngestDeps) {
   }
 
   /**
-   * Takes a file out of its object; the object goes to the trash where `withObject` says so and it has no other file.
+   * Removes a file from its object. With `withObject`, an object without further files goes to the trash.
    * @throws {AppError}
    */
   async function remove(
@@ -168,7 +168,7 @@ export function createIngestService(deps: IngestDeps) {
     if (result.kind === 'confirm') throw new AppError('UploadError', {}, { message: wouldAsk })
   }
 
-  /** For `/eas/put?collection=`: all files come into objects, or the request fails and they stay without. */
+  /** For `/eas/put?collection=`: all files are added to objects, or the request fails and none is. */
   const ofUploads: UploadsIntoCollections = {
     async into(actor, collectionId) {
       const found = await target(actor, collectionId)

@@ -3,8 +3,8 @@ import type { IngestedFile, ReachedObject } from './model.ts'
 import { nameKeys } from './names.ts'
 
 /**
- * Objects of the type that earlier uploads of the collection have reached with files of these stems (`v:…`) or series
- * (`s:…`): the first one of each, as long as it is in the collection and has the file.
+ * Objects of the type from earlier uploads into the collection with files of these stems (`v:…`) or series (`s:…`): the
+ * first one of each, as long as it is in the collection and has the file.
  */
 export async function uploadedBefore(
   q: Queryable,
@@ -33,7 +33,7 @@ const first = (column: 'series_key' | 'stem_key'): string =>
        where f.file_id = u.file_id and f.system_object_id = u.system_object_id and f.latest)
    order by u.system_object_id limit 1`
 
-/** Notes which files have come into which objects by an upload, and whether the object was made for it. */
+/** Notes which files were added to which objects by an upload, and whether the object was made for the file. */
 export async function noteUploads(
   tx: Tx,
   collectionId: number,
@@ -58,7 +58,7 @@ export async function noteUploads(
   )
 }
 
-/** Those of the objects that are in the collection. */
+/** The objects that are already in the collection. */
 export async function inCollection(
   q: Queryable,
   collectionId: number,

@@ -5,7 +5,7 @@ import { resolveHierarchy } from './hierarchy.ts'
 import type { Target, UpdateMode, UpdatePolicy } from './model.ts'
 import { readUploadPlugin } from './upload-plugin.ts'
 
-/** `create_object` as it is stored (collections/schema.ts). */
+/** `create_object` in stored form (collections/schema.ts). */
 interface Settings {
   readonly objecttype?: string
   readonly mask_id?: number
@@ -24,15 +24,15 @@ interface Settings {
   readonly [name: string]: unknown
 }
 
-/** Settings that uploads cannot obey yet, as far as they ask for something. */
+/** Settings that uploads do not support yet, and when they would have an effect. */
 const withoutEffect: readonly (readonly [name: string, asks: (value: unknown) => boolean])[] = [
   ['mapping_recipe_configs', (value) => Object.keys(value as object).length > 0],
 ]
 
 /**
- * What uploads into the collection make of files.
- * @throws {AppError} `CollectionUploadNoObjectFound` without settings; `UnknownObjecttype`, `MaskNotFound`, `UnknownField` where
- * the datamodel has changed since.
+ * The settings for objects made of uploads into the collection.
+ * @throws {AppError} `CollectionUploadNoObjectFound` without settings; `UnknownObjecttype`, `MaskNotFound`,
+ * `UnknownField` where the datamodel has changed since.
  */
 export function resolveTarget({ collection, settings }: CollectionUploads, model: Model): Target {
   const given = settings as Settings | null
@@ -88,7 +88,7 @@ function matchColumn(table: Table, { update_mode: mode = 'insert', update_search
 
 const textTypes: ReadonlySet<string> = new Set(['text', 'text_oneline', 'string', 'text_l10n', 'text_l10n_oneline'])
 
-/** Without a name the only one that the object type has. */
+/** Without a name: the only column of files that the object type has. */
 function fileColumn(table: Table, name: string | undefined): Column {
   if (name) {
     const column = columnNamed(table, name)

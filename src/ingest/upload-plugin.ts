@@ -1,4 +1,4 @@
-/** Plugins that change what uploads make of files (`create_object.plugin`). */
+/** Plugins that change the objects made of uploads (`create_object.plugin`). */
 import type { NewEvent } from '../events/service.ts'
 import {
   CallbackFailed,
@@ -13,25 +13,25 @@ import { filesIn } from './file-list.ts'
 import type { Group } from './group.ts'
 import type { IngestedFile, Target, UploadPlugin, Wire } from './model.ts'
 
-/** What the program of a plugin answers. */
+/** The answer of a plugin's program. */
 export interface UploadAnswer {
   readonly replacements: readonly Replacement[]
   readonly body: unknown
 }
 
 export interface UploadPluginDeps {
-  /** Asks the program of an upload. @throws {AppError} `PluginNotFound`, `PluginDisabled` */
+  /** Calls the program of an upload. @throws {AppError} `PluginNotFound`, `PluginDisabled` */
   readonly askPlugin: (
     plugin: UploadPlugin,
     change: PendingChange,
     objects: readonly PendingObject[],
     more: Readonly<Record<string, unknown>>,
   ) => Promise<UploadAnswer>
-  /** Records of files as the actor may see them. */
+  /** Records of files, with the rights of the actor. */
   readonly fileRecords: (actor: Actor, ids: readonly number[]) => Promise<ReadonlyMap<number, object>>
 }
 
-/** What a plugin has said of an upload. */
+/** A plugin's message about an upload. */
 export interface LogEntry {
   readonly group: Group
   readonly file: string
@@ -42,14 +42,14 @@ export interface LogEntry {
   readonly systemObjectId: number | null
 }
 
-/** Calls of one save that run at a time. */
+/** Calls of one save that run at the same time. */
 const atATime = 4
-/** Entries of an answer, and characters of their texts. */
+/** Most entries of an answer, and characters of their texts. */
 const [mostEntries, longestText] = [100, 2000]
 
 /**
- * A callback of one save that asks the plugin of the target about each object, with the file that it is made of. What the plugin has
- * said stands in `log` afterwards.
+ * A callback of one save that sends each object to the plugin of the target, with the file that it is made of. The
+ * messages of the plugin are then in `log`.
  */
 export function uploadCallback(
   deps: UploadPluginDeps,
@@ -143,7 +143,7 @@ function numberOr(value: unknown, otherwise: number): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : otherwise
 }
 
-/** One for each entry; `saved` is the object of its group. */
+/** One event for each entry; `saved` is the object of its group. */
 export function logEvent(
   actor: Actor,
   { collection, plugin }: Target,
@@ -165,7 +165,7 @@ export function logEvent(
   return { type: 'COLLECTION_UPLOAD', actor, basetype: 'collection', schema: 'BASE', objectId: collection.id, info }
 }
 
-/** `plugin:entry` as settings name it; null: none. @throws {AppError} */
+/** `plugin:entry` as written in settings; null: none. @throws {AppError} */
 export function readUploadPlugin(name: string | undefined, config: unknown): UploadPlugin | null {
   if (!name) {
     if (config && Object.keys(config).length > 0) {

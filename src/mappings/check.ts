@@ -1,4 +1,4 @@
-/** Checks mappings that are to be saved, and writes them as clients see them. */
+/** Checks mappings to be saved, and writes them in the form for clients. */
 import type { Localized, Model } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { assertStorable } from '../platform/values/text.ts'
@@ -66,12 +66,12 @@ export function unknownProfile(name: string, path: string): AppError {
   return badRequest(`${path}: there is no profile ${name.slice(0, 100)}`, { path, value: name.slice(0, 200) })
 }
 
-/** Its mappings write documents of objects; nothing of files is read or written. */
+/** Its mappings write documents of objects; they neither read nor write metadata of files. */
 const isForObjects = ({ type }: Profile): boolean => type.xml_export === true || type.dc_export === true
 
 const flags = ['exiftool_import', 'exiftool_export', 'xml_export', 'dc_export', 'plugins_import'] as const
 
-/** A mapping may do less than its profile. */
+/** A mapping may have fewer purposes than its profile. */
 function typeOf(profile: Profile, sent: Readonly<Record<string, unknown>>): ProfileType {
   const own: Readonly<Record<string, unknown>> = profile.type
   for (const flag of flags) {
@@ -131,7 +131,7 @@ function checkField(context: FieldContext, field: FieldInput, place: string): Ma
     custom: !known,
     ...(field.text === undefined ? {} : { text: field.text }),
     ...strategyOf(field.strategy_import, place),
-    // What says the same as the profile follows it.
+    // A list equal to that of the profile is not stored, so that it follows the profile.
     ...(sameTags(imports, known?.imports) ? {} : { imports: imports ?? [] }),
     ...(sameTags(exports, known?.exports) ? {} : { exports: exports ?? [] }),
     ...directionOf(field.type),
@@ -140,7 +140,7 @@ function checkField(context: FieldContext, field: FieldInput, place: string): Ma
   }
 }
 
-/** `Input` and `Output` leave the tags of the other direction out. */
+/** `Input` and `Output` leave out the tags of the other direction. */
 function directionOf(type: FieldInput['type']): Pick<MappingField, 'imports' | 'exports'> {
   if (type === 'Input') return { exports: [] }
   return type === 'Output' ? { imports: [] } : {}
@@ -196,7 +196,7 @@ function assertFits({ table, type }: FieldContext, path: FieldPath, place: strin
   }
 }
 
-/** Fixed texts stand before or behind what the fields say. */
+/** Fixed texts must be before or behind the values of fields. */
 function assertFixedOutside(sources: readonly Source[], place: string): void {
   const first = sources.findIndex(({ kind }) => kind === 'field')
   const last = sources.findLastIndex(({ kind }) => kind === 'field')
@@ -215,7 +215,7 @@ function assertDistinct(fields: readonly MappingField[]): void {
   }
 }
 
-/** The tags of a field of a mapping: its own ones, else those of the profile. */
+/** The tags of a field: those of the mapping, else those of the profile. */
 export function tagsOf(
   field: Pick<MappingField, 'imports' | 'exports'>,
   known: ProfileField | undefined,
@@ -249,7 +249,7 @@ function renderField(model: Model, field: MappingField, known: ProfileField | un
   return {
     ...renderTags(field.name, field.text ?? known?.text ?? {}, { imports, exports }),
     ...(strategy ? { strategy_import: strategy } : {}),
-    // A column that is gone is named no more.
+    // A deleted column is left out.
     native: field.sources.flatMap((source) => renderSource(model, source)),
     ...(field.custom ? { custom: true } : {}),
     ...field.place,

@@ -21,7 +21,7 @@ export const dcElements = [
 ] as const
 export type DcElement = (typeof dcElements)[number]
 
-/** What a field of a profile for Dublin Core is written to: `dc:title`. @throws {AppError} `ServerGeneric` */
+/** The element for a field of a profile for Dublin Core: `dc:title`. @throws {AppError} `ServerGeneric` */
 export function readDcElement({ path }: ExportTag, place: string): ExportTag {
   if (elementOf(path) !== null) return { path }
   throw badRequest(`${place}: ${path.slice(0, 100)} is no element of Dublin Core such as dc:title`, {
@@ -31,7 +31,7 @@ export function readDcElement({ path }: ExportTag, place: string): ExportTag {
   })
 }
 
-/** Null: it is none. */
+/** Null: it is not an element. */
 export function elementOf(path: string): DcElement | null {
   return dcElements.find((name) => path === `dc:${name}`) ?? null
 }

@@ -15,9 +15,8 @@ const names = {
 export type Direction = keyof typeof names
 
 /**
- * The mapping that holds for objects of a type in a pool: what the nearest pool says, from its own up to the root, else what
- * the object type says. An object type that says nothing has the mapping of the service itself for imports, and none for
- * exports. Null: none.
+ * The mapping for objects of a type in a pool: the setting of the nearest pool, from its own up to the root, else that of
+ * the object type. Without any setting, imports use the mapping of the service itself, and exports use none. Null: none.
  */
 export function standardMapping(
   { objecttypes, pools }: SettingsDeps,

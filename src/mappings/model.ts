@@ -1,20 +1,21 @@
 /**
- * A *profile* is a file that says which tags of files there are for what (`caption`: XMP, IPTC and EXIF), a *mapping* binds
- * fields of a profile to columns of object types. A *tag* is named by group and name, as ExifTool does: `XMP-dc:Title`.
+ * A *profile* is a file that lists the tags for each piece of information (`caption`: XMP, IPTC and EXIF). A *mapping*
+ * binds fields of a profile to columns of object types. A *tag* is named by group and name, as in ExifTool:
+ * `XMP-dc:Title`.
  */
 import type { Localized } from '../datamodel/model.ts'
 
-/** What happens to the values of a field when an earlier field of the mapping has given its column values. */
+/** How the values of a field are combined with those that an earlier field of the mapping has given to its column. */
 export const strategies = ['replace', 'append', 'merge', 'skip_if_present'] as const
 export type Strategy = (typeof strategies)[number]
 
-/** What a mapping can be used for. */
+/** The purposes of a mapping. */
 export const uses = ['exiftool_import', 'exiftool_export', 'xml_export', 'dc_export'] as const
 export type Use = (typeof uses)[number]
 
 export type ProfileType = Readonly<Partial<Record<Use | 'exiftool_export_omit_empty', boolean>>>
 
-/** Where a tag or an element is written, and in which shape: one text, a list, a text for each language, or a list of such. */
+/** The path of a tag or element, and its shape: one text, a list, a text for each language, or a list of such. */
 export interface ExportTag {
   readonly path: string
   readonly list?: boolean
@@ -25,50 +26,50 @@ export interface ImportTag {
   readonly search: string
 }
 
-/** A field of a profile: what one piece of information is called in files. */
+/** A field of a profile: one piece of information, and its names in files. */
 export interface ProfileField {
   readonly name: string
   readonly text: Localized
   readonly strategy?: Strategy
-  /** The first one that a file has is read. */
+  /** Only the first one found in a file is read. */
   readonly imports: readonly ImportTag[]
   /** All of them are written. */
   readonly exports: readonly ExportTag[]
-  /** Names of columns that the mapping of the service itself takes for it, the best first. */
+  /** Names of columns for it in the mapping of the service itself, the best first. */
   readonly columns: readonly string[]
 }
 
 export interface ProfileTab {
   readonly tab: string
   readonly text: Localized
-  /** Fields of one's own may be added there. */
+  /** Custom fields may be added there. */
   readonly custom: boolean
   readonly fields: readonly ProfileField[]
 }
 
 export interface Profile {
-  /** With the ending of its file: `file-metadata.yml`. */
+  /** The file name of the profile: `file-metadata.yml`. */
   readonly profile: string
   readonly displayname: Localized
   readonly type: ProfileType
-  /** Namespace of the elements of an export as XML; null: it is for tags. */
+  /** Namespace of the elements of an XML export; null: the profile is for tags. */
   readonly xmlBase: string | null
   readonly tabs: readonly ProfileTab[]
 }
 
 /**
- * The place of a value in objects of a type: an own column, one of a nested table, or one of the object that such a column
- * links to. By ids, which a rename leaves as they are.
+ * The place of a value in objects of a type: a column of the object, of a nested table, or of an object to which such a
+ * column links. It uses ids, so that it stays valid after a rename.
  */
 export interface StoredPath {
   readonly table: number
-  /** Nested tables from the outside in. */
+  /** Nested tables from the outermost to the innermost. */
   readonly nested: readonly number[]
-  /** The column; of a linked object the link and then the column. `_uuid`: the identifier of the object. */
+  /** The column; for a linked object, the link and then the column. `_uuid`: the identifier of the object. */
   readonly columns: readonly number[] | '_uuid'
 }
 
-/** Where the value of a field comes from or goes to. */
+/** The source or target of a field's value. */
 export type Source =
   | { readonly kind: 'field'; readonly path: StoredPath; readonly text?: string; readonly type?: string }
   | { readonly kind: 'text_fixed'; readonly text: string }
@@ -76,24 +77,24 @@ export type Source =
 
 export interface MappingField {
   readonly name: string
-  /** Only where it is not a field of the profile. */
+  /** True only if it is not a field of the profile. */
   readonly custom: boolean
   readonly text?: string | Localized
   readonly strategy?: Strategy
-  /** Absent: as the profile says. */
+  /** Absent: those of the profile. */
   readonly imports?: readonly ImportTag[]
   readonly exports?: readonly ExportTag[]
   readonly sources: readonly Source[]
-  /** Where front ends show it. */
+  /** The position in front ends. */
   readonly place?: { readonly x?: number; readonly y?: number }
 }
 
 export interface MappingBody {
-  /** The object type that it is for; null: paths say it. */
+  /** The object type of the mapping; null: the paths name it. */
   readonly table: number | null
   readonly type: ProfileType
   readonly fields: readonly MappingField[]
-  /** Extensions of the files that it is for; empty: all. */
+  /** Extensions of the files for which it is used; empty: all. */
   readonly extensions: readonly string[]
 }
 
@@ -103,6 +104,6 @@ export interface Mapping extends MappingBody {
   readonly displayname: Localized
 }
 
-/** The mapping of the service itself: fields of `file-metadata.yml` go to columns that are called so. It has no row. */
+/** The mapping of the service itself: fields of `file-metadata.yml` are bound to columns of the same names. It has no row. */
 export const ownMappingId = 1
 export const ownProfile = 'file-metadata.yml'

@@ -8,8 +8,9 @@ export type { FieldPath }
 const unmappable = new Set<Column['type']>(['eas', 'link'])
 
 /**
- * Reads the name of a field: `artwork.title`, `artwork._nested:artwork__keyword.keyword`, of a linked object
- * `artwork.artist.person.name`, or `artwork._uuid`. @throws {AppError} `ServerGeneric` naming the place
+ * Parses the name of a field: `artwork.title`, `artwork._nested:artwork__keyword.keyword`, of a linked object
+ * `artwork.artist.person.name`, or `artwork._uuid`.
+ * @throws {AppError} `ServerGeneric` naming the place
  */
 export function readPath(model: Model, name: string, place: string): FieldPath {
   const fail = (problem: string): Error =>
@@ -43,7 +44,7 @@ export function toStored({ root, nested, link, column }: FieldPath): StoredPath 
   return { table: root.id, nested: nested.map(({ id }) => id), columns }
 }
 
-/** Null where something on the way is gone, or is another kind of thing by now. */
+/** Null where a step of the path is deleted, or has another kind now. */
 export function fromStored(model: Model, stored: StoredPath): FieldPath | null {
   const root = model.tablesById.get(stored.table)
   if (!root) return null
@@ -62,14 +63,14 @@ export function fromStored(model: Model, stored: StoredPath): FieldPath | null {
   return { root, nested, link: first, column: second }
 }
 
-/** As `readPath` reads it. */
+/** The name that `readPath` parses. */
 export function nameOf({ root, nested, link, column }: FieldPath): string {
   const steps = [root.name, ...nested.map(({ wireKey }) => wireKey)]
   if (link?.target) steps.push(link.name, link.target.name)
   return [...steps, column?.name ?? '_uuid'].join('.')
 }
 
-/** The columns that the mapping of the service itself fills: those of an object type that are called so. */
+/** The columns for the mapping of the service itself: those of an object type with one of these names. */
 export function pathByName(root: Table, names: readonly string[]): FieldPath | null {
   for (const name of names) {
     const own = root.columnByName.get(name)
@@ -79,7 +80,7 @@ export function pathByName(root: Table, names: readonly string[]): FieldPath | n
   return null
 }
 
-/** A nested table that is called so has its first column for the values. */
+/** For a nested table with that name: its first column. */
 function nestedPath(root: Table, name: string): FieldPath | null {
   const table = root.nested.find((one) => one.name === name || one.name === `${root.name}__${name}`)
   for (const column of table?.columns ?? []) {
@@ -97,7 +98,7 @@ function valuePath(root: Table, nested: readonly Table[], own: Column): FieldPat
 
 const texts = new Set<Column['type']>(['text', 'text_oneline', 'string', 'text_l10n', 'text_l10n_oneline'])
 
-/** Whether the text of a tag can become a value of the column. */
+/** Whether the text of a tag can be converted to a value of the column. */
 export function importable({ type }: Column): boolean {
   return type !== 'custom' && !unmappable.has(type)
 }

@@ -12,7 +12,7 @@ const closed = { additionalProperties: false } as const
 const name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$' })
 const Text = Type.Record(Type.String({ minLength: 2, maxLength: 40 }), Type.String({ maxLength: 1000 }))
 
-/** A profile as it stands in its file. */
+/** A profile as written in its file. */
 const ProfileFile = Type.Object(
   {
     profile: name,
@@ -72,7 +72,7 @@ const checker = Compile(ProfileFile)
 
 const mostBytes = 1_000_000
 
-/** Own profiles, and those of further folders or files. @throws {Error} naming the file and what is wrong with it. */
+/** Profiles of the service, and those of further folders or files. @throws {Error} naming the file and the error. */
 export async function loadProfiles(places: readonly string[], tags: Tags): Promise<ReadonlyMap<string, Profile>> {
   const profiles = new Map<string, Profile>()
   for (const place of [join(import.meta.dirname, 'profiles'), ...places]) {
@@ -96,7 +96,7 @@ async function readProfile(file: string, tags: Tags): Promise<Profile> {
   const given = parsed(await readFile(file, 'utf8'), file)
   if (!checker.Check(given)) {
     const [error] = checker.Errors(given)
-    // A member that the schema does not have is checked by a schema that nothing fits.
+    // The schema checks unknown members with `false`, which nothing satisfies.
     const problem = error?.message === 'schema is false' ? 'is not known' : (error?.message ?? 'is none')
     throw new Error(`${file}: ${error?.instancePath || 'the profile'} ${problem}`)
   }
@@ -130,7 +130,7 @@ function parsed(text: string, file: string): unknown {
   }
 }
 
-/** @throws {Error} where the types of the profile do not go together */
+/** @throws {Error} where the types of the profile exclude each other */
 function assertType({ profile_type: type, xml_base: base }: Static<typeof ProfileFile>, file: string): void {
   if (type.xml_export !== true && base !== undefined)
     throw new Error(`${file}: xml_base is for profiles with xml_export`)
@@ -165,7 +165,10 @@ export function fieldsOf({ tabs }: Profile): ReadonlyMap<string, ProfileField> {
   return new Map(tabs.flatMap(({ fields }) => fields.map((field) => [field.name, field] as const)))
 }
 
-/** What a field is written to: an element of Dublin Core or of another format of XML, or a tag of files. @throws {AppError} `ServerGeneric` */
+/**
+ * The target of a field: an element of Dublin Core or of another XML format, or a tag of files.
+ * @throws {AppError} `ServerGeneric`
+ */
 export function readExport(
   { type, xmlBase }: Pick<Profile, 'type' | 'xmlBase'>,
   tags: Tags,

@@ -141,7 +141,7 @@ export function registerMappingRoutes(http: HttpApp, { mappings }: { mappings: M
   )
 }
 
-/** @throws {AppError} `ServerGeneric`: whatever is no id names no mapping. */
+/** @throws {AppError} `ServerGeneric`: only an id names a mapping. */
 function idOf(text: string): number {
   const id = Number(text)
   if (!/^[1-9]\d{0,15}$/.test(text) || !Number.isSafeInteger(id)) throw unknownMapping(text)

@@ -1,6 +1,7 @@
 /**
- * Mappings of metadata: which tags of files become which fields of objects, and the other way round. See docs/mappings.md.
- * Mappings are few and read as they are asked for; profiles are files, read when the service starts.
+ * Mappings of metadata: which tags of files become which fields of objects, and the other way round. See
+ * docs/mappings.md. Mappings are few, and are read when they are needed; profiles are files, and are read when the
+ * service starts.
  */
 import type { Model } from '../datamodel/model.ts'
 import type { EventLog } from '../events/service.ts'
@@ -33,21 +34,21 @@ export {
 
 export const manageMappings: NeededRight = { name: 'system.profile' }
 
-/** A place where mappings are named; asked before one is deleted. */
+/** A kind of setting that names mappings; checked before one is deleted. */
 export interface MappingUse {
-  /** What is told of it: `collections`. */
+  /** The member of the answer for it: `collections`. */
   readonly name: string
-  /** How many name the mapping. */
+  /** The number of settings that name the mapping. */
   count(tx: Tx, id: number): Promise<number>
-  /** From then on they name none. */
+  /** Removes the mapping from these settings. */
   remove(tx: Tx, id: number): Promise<void>
 }
 
-/** A mapping that a setting is to name from now on. */
+/** A mapping that a setting is to name. */
 export interface NamedMapping {
   readonly id: number
   readonly use: Use
-  /** Id of the object type that it is to be used for, where one is meant. */
+  /** Id of the object type for which it is to be used, if it is for one type. */
   readonly table?: number
   readonly path: string
 }
@@ -106,7 +107,7 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
     profile: (name: string): Profile | undefined => profiles.get(name),
     tags,
     forDublinCore: store.findForDublinCore,
-    /** What objects say in formats of XML. */
+    /** The values of objects in XML formats. */
     xml: createXmlMappings({
       db,
       datamodel,
@@ -115,7 +116,7 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
       mappingsOf: store.mappingsOfProfile,
     }),
 
-    /** Where mappings are named; each says so once, when the service is put together. */
+    /** Registers kinds of settings that name mappings, when the service is composed. */
     addUses(more: readonly MappingUse[]): void {
       uses.push(...more)
     },
@@ -164,7 +165,7 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
       return render(mapping)
     },
 
-    /** Deletes a mapping. Where something names it, that is asked first; `unlink` says that it is to name none. */
+    /** Deletes a mapping. If settings name it, asks for a confirmation first; `unlink` removes it from the settings. */
     async remove(actor: Actor, id: number, policy: string | undefined): Promise<readonly Task[]> {
       requireRight(actor, manageMappings)
       if (policy !== undefined && policy !== 'delete')
@@ -187,8 +188,8 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
     },
 
     /**
-     * That settings may name these mappings, which then stay until the transaction ends.
-     * @throws {AppError} `LookupNotFound`, or `ServerGeneric` where it is for something else.
+     * Checks that settings may name these mappings, and locks these until the transaction ends.
+     * @throws {AppError} `LookupNotFound`, or `ServerGeneric` for a mapping with another purpose.
      */
     async requireUsable(tx: Tx, named: readonly NamedMapping[]): Promise<void> {
       if (named.length === 0) return
@@ -235,7 +236,7 @@ export function unknownMapping(id: number | string): AppError {
   return badRequest(`There is no mapping ${String(id).slice(0, 100)}.`, { basetype: 'mapping', value: id })
 }
 
-/** @throws {AppError} `ServerGeneric` for the mapping that comes with the service. */
+/** @throws {AppError} `ServerGeneric` for the service's own mapping. */
 function assertChangeable(id: number): void {
   if (id !== ownMappingId) return
   throw badRequest(`The mapping ${id} comes with the service; make one of your own from its profile.`, { value: id })

@@ -19,7 +19,7 @@ export async function findMapping(from: Queryable, id: number): Promise<Mapping 
   return rows[0] ? toMapping(rows[0]) : null
 }
 
-/** Those that are for Dublin Core, by their ids. */
+/** The mappings for Dublin Core, by their ids. */
 export async function findForDublinCore(from: Queryable): Promise<ReadonlyMap<number, Mapping>> {
   const { rows } = await from.query<Row>(
     `select ${columns} from mapping where body -> 'type' -> 'dc_export' = 'true'`,
@@ -29,7 +29,7 @@ export async function findForDublinCore(from: Queryable): Promise<ReadonlyMap<nu
   return new Map(rows.map((row) => [row.id, toMapping(row)]))
 }
 
-/** What lists tell of each, by id. */
+/** The members of mappings in lists, by id. */
 export async function listMappings(from: Queryable): Promise<readonly Omit<Row, 'body'>[]> {
   const { rows } = await from.query<Omit<Row, 'body'>>(
     'select id, profile, displayname from mapping order by id',
@@ -39,7 +39,7 @@ export async function listMappings(from: Queryable): Promise<readonly Omit<Row, 
   return rows
 }
 
-/** Those that were made of a profile, by id. */
+/** The mappings made from a profile, by id. */
 export async function mappingsOfProfile(from: Queryable, profile: string): Promise<readonly Mapping[]> {
   const { rows } = await from.query<Row>(
     `select ${columns} from mapping where profile = $1 order by id`,
@@ -64,7 +64,7 @@ export async function insertMapping(tx: Tx, mapping: Written): Promise<number> {
   return rows[0]?.id ?? 0
 }
 
-/** Whether there is one. */
+/** False: the mapping does not exist. */
 export async function updateMapping(tx: Tx, id: number, mapping: Written): Promise<boolean> {
   const { rowCount } = await tx.query(
     'update mapping set profile = $2, displayname = $3, body = $4, updated_at = now() where id = $1',
@@ -74,13 +74,13 @@ export async function updateMapping(tx: Tx, id: number, mapping: Written): Promi
   return rowCount > 0
 }
 
-/** Waits for the saves that are about to name it, and keeps further ones from it. */
+/** Waits for saves that are about to name it, and blocks further ones. */
 export async function lockForDelete(tx: Tx, id: number): Promise<Mapping | null> {
   const { rows } = await tx.query<Row>(`select ${columns} from mapping where id = $1 for update`, [id])
   return rows[0] ? toMapping(rows[0]) : null
 }
 
-/** Those of the ids that there are; they stay until the transaction ends. */
+/** The existing mappings with these ids; they are locked until the transaction ends. */
 export async function lockForUse(tx: Tx, ids: readonly number[]): Promise<ReadonlyMap<number, Mapping>> {
   const { rows } = await tx.query<Row>(
     `select ${columns} from mapping where id = any($1::bigint[]) order by id for key share`,

@@ -5,7 +5,7 @@ import { readManifest } from './manifest/manifest.ts'
 import type { AddedType } from './manifest/model.ts'
 import { loadPlugins } from './store.ts'
 
-/** The types of values of the plugins that are on, by `<plugin>.<type>`, as the database has them. */
+/** The types of values of the enabled plugins, by `<plugin>.<type>`, from the database. */
 export async function readCustomTypes(from: Queryable): Promise<CustomTypes> {
   const types = new Map<string, CustomType>()
   for (const { name, enabled, manifest } of await loadPlugins(from)) {
@@ -17,7 +17,7 @@ export async function readCustomTypes(from: Queryable): Promise<CustomTypes> {
   return types
 }
 
-/** One that cannot be read any more has no effect. */
+/** A type that can no longer be read has no effect. */
 function customTypesIn(manifest: Record<string, unknown>): ReadonlyMap<string, AddedType> {
   try {
     return readManifest(manifest).customTypes

@@ -1,6 +1,6 @@
 /**
- * A *plugin* is a folder with a manifest. It came from a folder of the configuration (`disk`), as an uploaded archive (`zip`)
- * or from an address (`url`). Only those that are *enabled* have any effect.
+ * A *plugin* is a folder with a manifest. It came from a folder of the configuration (`disk`), as an uploaded archive
+ * (`zip`) or from an address (`url`). Only *enabled* plugins have any effect.
  */
 import type { Manifest } from './manifest/model.ts'
 import type { BuildInfo } from './packages/read-folder.ts'
@@ -10,7 +10,7 @@ export type PluginType = (typeof pluginTypes)[number]
 export const updatePolicies = ['never', 'daily', 'always'] as const
 export type UpdatePolicy = (typeof updatePolicies)[number]
 
-/** A plugin as the database has it. */
+/** A plugin as stored in the database. */
 export interface StoredPlugin {
   readonly id: number
   readonly name: string
@@ -26,12 +26,12 @@ export interface StoredPlugin {
   readonly buildInfo: BuildInfo
 }
 
-/** The same with what its manifest means. */
+/** The same with its parsed manifest. */
 export interface Plugin extends Omit<StoredPlugin, 'manifest'> {
   readonly manifest: Manifest
 }
 
-/** All plugins by name, and the enabled ones in the order in which they are asked. */
+/** All plugins by name, and the enabled ones in the order of their calls. */
 export interface PluginSnapshot {
   readonly byName: ReadonlyMap<string, Plugin>
   readonly enabled: readonly Plugin[]

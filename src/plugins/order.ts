@@ -1,8 +1,8 @@
 import type { Plugin } from './model.ts'
 
 /**
- * Plugins that others depend on first, else by name (decision 52). A plugin without one that it depends on, and those that
- * depend on each other, stand where their names put them.
+ * Plugins that others depend on first, else by name (decision 52). A plugin with a missing dependency, and plugins that
+ * depend on each other, are placed by their names.
  */
 export function inOrder(plugins: readonly Plugin[]): Plugin[] {
   const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]))

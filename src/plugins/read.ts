@@ -10,12 +10,12 @@ import { inOrder } from './order.ts'
 import { addedRenditions } from './recipes/added.ts'
 import { loadPlugins } from './store.ts'
 
-/** Messages of this topic mean: plugins changed, read them again. */
+/** A message of this topic means that plugins have changed and must be read again. */
 export const pluginTopic = 'plugin'
 
 export type KeptPlugins = Awaited<ReturnType<typeof openPlugins>>
 
-/** The plugins in memory, renewed when a process on the same database has changed them. */
+/** The plugins in memory; read again after a process on the same database has changed them. */
 export async function openPlugins({
   snapshots,
   log,
@@ -36,23 +36,23 @@ export async function openPlugins({
   })
   return {
     get: snapshot.get,
-    /** Reads once more, for who has just committed a change and answers with it. */
+    /** Reads the plugins again, for a caller that has just committed a change and answers with it. */
     renewed: snapshot.renewed,
     onChange(listener: (now: PluginSnapshot) => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
 
-    /** System rights of the plugins that are on, as the catalogue tells them. */
+    /** System rights of the enabled plugins, for the catalogue. */
     systemRights: (): RightDefinition[] => snapshot.get().enabled.flatMap(rightsOf),
 
-    /** The same of all that are installed: who has one keeps it while its plugin is off. */
+    /** The same for all installed plugins: a user keeps a right while its plugin is off. */
     givenRights(): ReadonlyMap<string, RightDefinition> {
       const rights = [...snapshot.get().byName.values()].flatMap(rightsOf)
       return new Map(rights.map((right) => [right.name, right]))
     },
 
-    /** Callbacks of transitions of the plugins that are on, as transitions name them. */
+    /** Callbacks of the enabled plugins, by their names in transitions. */
     transitionCallbacks: (): ReadonlySet<string> =>
       new Set(
         snapshot
@@ -60,7 +60,7 @@ export async function openPlugins({
           .enabled.flatMap(({ name, manifest }) => [...manifest.transitions.keys()].map((one) => `${name}:${one}`)),
       ),
 
-    /** Renditions of the plugins that are on; one list for each state. */
+    /** Renditions of the enabled plugins; one list for each state. */
     renditions(): readonly AddedRendition[] {
       const now = snapshot.get()
       if (renditions?.of !== now) renditions = { of: now, list: addedRenditions(now) }
@@ -108,7 +108,7 @@ function compiled(stored: readonly StoredPlugin[], log: Logger): PluginSnapshot 
     try {
       return { ...plugin, manifest: readManifest(plugin.manifest) }
     } catch (error) {
-      // It was installed by a service with other rules. It stays to be seen and removed, and has no effect.
+      // It was installed by a service with other rules. It can be seen and removed, but has no effect.
       log.error({ plugin: plugin.name, err: error }, 'the manifest of a plugin cannot be read: it is off')
       return { ...plugin, enabled: false, manifest: unreadable(plugin.name, error) }
     }

@@ -4,7 +4,7 @@ import type { PluginTimes } from './store.ts'
 
 const base = '/api/v1/plugin'
 
-/** What front ends are told of a plugin. */
+/** The members of a plugin for front ends. */
 export function renderPlugin({ name, manifest, buildInfo }: Plugin, externalUrl: string): PluginBase {
   const { version, displayname, info, l10n, server, url, webfrontend, custom, collectionUpload, staticFolder } =
     manifest

@@ -97,7 +97,7 @@ function registerBrowserRoutes(http: HttpApp, { browser }: Pick<PluginService, '
   )
 }
 
-/** A browser asks each time whether it has changed: there is nothing in the address that says so. */
+/** A browser asks each time whether the file has changed: its address does not show it. */
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: BrowserFile): FastifyReply {
   reply
     .header('Cache-Control', 'public, no-cache')
@@ -110,7 +110,7 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: BrowserFil
 }
 
 function registerManageRoutes(http: HttpApp, { manage }: Pick<PluginService, 'manage'>): void {
-  // Whoever lacks the right is told so, with a token or without.
+  // A caller without the right gets the error for the missing right, with a token or without.
   const config = { access: 'optional', systemRight: managePlugins } as const
   const changing = ['PluginNotFound', 'InsufficientRights', 'ServerGeneric'] as const
   http.get(
@@ -196,7 +196,7 @@ function registerManageRoutes(http: HttpApp, { manage }: Pick<PluginService, 'ma
   )
 }
 
-/** Parameters and bodies mean what the extension makes of them. */
+/** The meaning of parameters and bodies is up to the extension. */
 async function registerExtensionRoutes(http: HttpApp, plugins: PluginService): Promise<void> {
   await onSurface(http, { ...http.surface, name: 'extension', parameters: null }, (scope) => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 const open = { additionalProperties: true }
 const Texts = Type.Record(Type.String(), Type.String(), { description: 'By language.' })
 
-/** What `GET /plugin` and the management tell of the manifest of a plugin. */
+/** The members of a plugin's manifest in `GET /plugin` and in the management. */
 export const PluginBase = Type.Object(
   {
     name: Type.String(),

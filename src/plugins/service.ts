@@ -1,4 +1,4 @@
-/** What is installed beside the service: plugins with their callbacks, extensions and files for browsers. */
+/** Plugins: their callbacks, extensions and files for browsers. */
 import { stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
@@ -68,19 +68,19 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
   readonly webhooks: WebhookOptions['webhooks']
   readonly customData: CustomDataStore
   readonly systemActor: () => Promise<Actor>
-  /** Whether updaters run by themselves. */
+  /** Whether updaters may run on schedule. */
   readonly mayUpdate: () => boolean
-  /** Takes over the types of values that plugins bring, and indexes anew what that concerns. */
+  /** Stores the types of values that plugins add, and indexes the objects concerned again. */
   readonly setCustomTypes: (tx: Tx, types: CustomTypes) => Promise<void>
   readonly openFile: (actor: Actor, id: number) => Promise<Readable>
   readonly tokens: CallerOptions['tokens'] & { revokeLeft(): Promise<void> }
   readonly actorByReference: (reference: string) => Promise<Actor | null>
-  /** The object type of that name, as it is now. */
+  /** The present object type with that name. */
   readonly tableOf: TableOf
-  /** What a setting of a plugin says. */
+  /** The value of a setting of a plugin. */
   readonly settingOf: (plugin: Plugin, section: string, parameter: string) => unknown
   readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
-  /** The user that a setting of a plugin names; null: none is set, or none that may act. */
+  /** The user named by a setting of a plugin; null: there is none, or the user is not active. */
   readonly actorOfSetting: (plugin: Plugin, section: string, parameter: string) => Promise<Actor | null>
 }
 
@@ -111,7 +111,7 @@ export async function createPluginService(options: PluginOptions) {
     return folders.knownDisk(plugin.name, plugin.path ?? '')
   }
 
-  /** Beside everything else: calls unpack what they need by themselves. */
+  /** In the background: calls unpack the folders that they need by themselves. */
   function unpackAll({ enabled }: PluginSnapshot): void {
     for (const plugin of enabled) {
       outsideDeadlines(() => folderOf(plugin)).catch((error: unknown) => {
@@ -204,7 +204,7 @@ export async function createPluginService(options: PluginOptions) {
     takeCustomTypes,
     onDisk: (path) => onDisk.has(path),
   })
-  /** One list for each state, since it is asked for at each save. */
+  /** One list for each state, since each save asks for it. */
   let steps: { readonly of: PluginSnapshot; readonly callbacks: readonly SaveCallback[] } | null = null
 
   /** @throws {AppError} `PluginNotFound`, `PluginDisabled` */
@@ -223,7 +223,7 @@ export async function createPluginService(options: PluginOptions) {
     browser,
     uploadProgram,
 
-    /** Asks the program of an upload into a collection about objects that are to be saved. @throws {AppError} */
+    /** Sends objects to be saved to the program for uploads into a collection. @throws {AppError} */
     askAboutUpload: ({ name, entry }: { readonly name: string; readonly entry: string }, ...asked: AskedOfUpload) =>
       callbacks.askWhole(uploadProgram(name, entry), ...asked),
 
@@ -237,16 +237,16 @@ export async function createPluginService(options: PluginOptions) {
       return steps.callbacks
     },
 
-    /** Brings values of plugins' types up to date now, as at that time. */
+    /** Updates values of plugins' types now, as if at that time. */
     updateCustomData: updaters.run,
 
-    /** What an action of a transition asks before the write. */
+    /** The callback that an action of a transition runs before the write. */
     ofAction,
 
     /** Programs of exports and of their transports. */
     exports: createExportPrograms({ plugins: plugins.get, caller, services, say: callbacks.say }),
 
-    /** Asks first whether the plugin is on, then who calls. @throws {AppError} */
+    /** Checks first whether the plugin is on, then the caller. @throws {AppError} */
     async extension(
       actor: Actor | null,
       name: string,

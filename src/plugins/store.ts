@@ -10,7 +10,7 @@ export async function loadPlugins(from: Queryable): Promise<StoredPlugin[]> {
   return rows
 }
 
-/** What changes without anybody having to know. */
+/** Members whose changes need no notice. */
 export interface PluginTimes {
   readonly id: number
   readonly checkedAt: Date | null
@@ -42,7 +42,7 @@ export interface NewPlugin {
   readonly buildInfo: object
 }
 
-/** Null when the name is taken. */
+/** Null when the name is already in use. */
 export async function insertPlugin(tx: Tx, plugin: NewPlugin): Promise<number | null> {
   const { name, type, path, url, zipFile, updatePolicy, package: sha256, etag, manifest, buildInfo } = plugin
   const { rows } = await tx.query<{ id: number }>(
@@ -93,13 +93,13 @@ export async function updatePlugin(tx: Tx, id: number, change: PluginChange): Pr
   )
 }
 
-/** False: it is gone already. */
+/** False: it is deleted already. */
 export async function deletePlugin(tx: Tx, id: number): Promise<boolean> {
   const { rowCount } = await tx.query('delete from plugin where id = $1', [id], 'plugin-delete')
   return rowCount === 1
 }
 
-/** Takes those whose address is to be looked at now: no other process looks at them meanwhile. */
+/** Takes the plugins whose address is to be checked now: no other process checks them meanwhile. */
 export async function takeDue(from: Queryable): Promise<{ id: number; url: string; etag: string | null }[]> {
   const { rows } = await from.query<{ id: number; url: string; etag: string | null }>(
     `update plugin set last_checked_at = now()

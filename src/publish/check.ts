@@ -1,9 +1,9 @@
-/** What is sent of a publication, as it is to be stored. */
+/** Checks a sent publication; answers it in stored form. */
 import { AppError } from '../platform/errors.ts'
 import type { PublishInput } from './schema.ts'
 import type { PublicationRow } from './store.ts'
 
-/** An object that a record may be made of. */
+/** An object for which a record may be made. */
 export interface PublishableObject {
   readonly uuid: string
   readonly version: number
@@ -13,10 +13,10 @@ export interface PublishableObject {
 export interface CheckContext {
   /** Objects that the caller may read. */
   readonly objects: ReadonlyMap<number, PublishableObject>
-  /** Records that the caller may know of, with the objects that they are about now. */
+  /** Records that the caller may see, with the objects that they are about now. */
   readonly stored: ReadonlyMap<number, number>
   readonly collectors: ReadonlySet<string>
-  /** Words that may stand in the place of `svc` in `svc_uri`. */
+  /** Words allowed in place of `svc` in `svc_uri`. */
   readonly words: readonly string[]
   /** The deep link of an object. */
   readonly linkOf: (uuid: string) => string
@@ -45,7 +45,7 @@ export function checkPublications(sent: readonly PublishInput[], context: CheckC
   })
 }
 
-/** `svc_uri`, or the member by which older clients send it; null: none is sent. */
+/** `svc_uri`, or the member in which older clients send it; null: none is sent. */
 function linkBack(publish: PublishInput['publish'], words: readonly string[], place: string): string | null {
   const sent = publish as Readonly<Record<string, unknown>>
   const found = ['svc', ...words].map((word) => `${word}_uri`).filter((name) => sent[name] !== undefined)

@@ -2,7 +2,7 @@ import type { BaseConfig } from '../config/service.ts'
 
 type Publishing = Pick<BaseConfig, 'publish'>
 
-/** The pictures that targets name for themselves, as settings that keep files. */
+/** The logos of targets, as settings that keep their files. */
 export function heldLogos(before: Publishing, after: Publishing) {
   const known = new Set(before.publish.collectors.map(({ logo }) => logo))
   const files = after.publish.collectors.flatMap(({ logo: id }, index) =>

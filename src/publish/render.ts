@@ -9,7 +9,7 @@ export function renderPublication(publication: Publication): PublishOutput {
   }
 }
 
-/** A record as its object shows it in `_published`. */
+/** A record in `_published` of its object. */
 export function renderInObject(publication: Publication) {
   return { ...fieldsOf(publication), timestamp_created: publication.createdAt.toISOString() }
 }

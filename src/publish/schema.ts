@@ -4,7 +4,7 @@ const open = { additionalProperties: true } as const
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 const Version = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })
 
-/** Characters of an address. */
+/** Most characters of an address. */
 const mostCharacters = 10_000
 
 /** Records per request. */
@@ -19,7 +19,7 @@ const description = {
 
 const Uri = (text: string) => Type.String({ minLength: 1, maxLength: mostCharacters, description: text })
 
-/** A member that is not described here may be an alias of `svc_uri`, see check.ts. */
+/** An undeclared member may be an alias of `svc_uri`, see check.ts. */
 export const PublishInput = Type.Object(
   {
     _basetype: Type.Optional(Type.Literal('publish')),

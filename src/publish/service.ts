@@ -1,7 +1,7 @@
 /**
- * Publish records: objects that have been published at other places. The service records a publication, it neither makes nor
- * hosts it. A *collector* is a target of publications, as the base configuration names it. A caller hears of records of those
- * objects alone that it may read. See docs/publish.md.
+ * Publish records: objects that have been published at other places. The service records a publication; it neither makes
+ * nor hosts it. A *collector* is a target of publications, named in the base configuration. A caller sees records only of
+ * objects that it may read. See docs/publish.md.
  */
 import type { BaseConfigService } from '../config/service.ts'
 import type { ReadService } from '../objects/service.ts'
@@ -25,7 +25,7 @@ export interface PublishDeps {
   readonly db: Db
   readonly baseConfig: Pick<BaseConfigService, 'get'>
   readonly read: Pick<ReadService, 'readableSql' | 'latestVersions'>
-  /** Words that stand for `svc` in names, beside it. */
+  /** Alternatives to the word `svc` in names. */
   readonly words: readonly string[]
   /** The deep link of an object. */
   readonly linkOf: (uuid: string) => string
@@ -46,7 +46,7 @@ export function createPublishService({ db, baseConfig, read, words, linkOf }: Pu
       return (await store.findPublications(db, await read.readableSql(actor), [id])).map(renderPublication)
     },
 
-    /** Makes and changes records, all or none; returns them as they are stored, in order. */
+    /** Makes and changes records, all or none; returns them as stored, in order. */
     async save(actor: Actor, sent: readonly PublishInput[]): Promise<PublishOutput[]> {
       requireRight(actor, writePublications)
       assertStorable(sent, 'body')
@@ -66,7 +66,7 @@ export function createPublishService({ db, baseConfig, read, words, linkOf }: Pu
       return rows.map(renderPublication)
     },
 
-    /** Deletes a record, where there is one and the caller may know of it. */
+    /** Deletes a record, if it exists and the caller may see it. */
     async remove(actor: Actor, id: number): Promise<void> {
       requireRight(actor, deletePublications)
       await db.transaction(async (tx) => {
@@ -78,7 +78,7 @@ export function createPublishService({ db, baseConfig, read, words, linkOf }: Pu
   }
 }
 
-/** The records of objects as these show them. */
+/** The records of objects, for answers with these. */
 export async function publishedOf(q: Parameters<typeof store.publicationsOf>[0], systemObjectIds: readonly number[]) {
   const found = await store.publicationsOf(q, systemObjectIds)
   return new Map([...found].map(([id, own]) => [id, own.map(renderInObject)]))

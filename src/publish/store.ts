@@ -23,7 +23,7 @@ export async function listPublications(
   return rows
 }
 
-/** Those of the records that are about objects which the caller may read. */
+/** The records whose objects the caller may read. */
 export async function findPublications(
   q: Queryable,
   readable: ReadableSql,
@@ -37,7 +37,7 @@ export async function findPublications(
   return rows
 }
 
-/** The objects of these records, which stay locked, lowest id first. */
+/** The objects of these records, which are locked, lowest id first. */
 export async function lockPublications(tx: Tx, ids: readonly number[]): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map()
   const { rows } = await tx.query<{ id: number; systemObjectId: number }>(
@@ -48,7 +48,7 @@ export async function lockPublications(tx: Tx, ids: readonly number[]): Promise<
   return new Map(rows.map(({ id, systemObjectId }) => [id, systemObjectId]))
 }
 
-/** Writes records, new ones and stored ones; returns all as they are stored now, in order. */
+/** Writes new and changed records; returns all as stored, in order. */
 export async function writePublications(tx: Tx, records: readonly PublicationRow[]): Promise<Publication[]> {
   const { rows } = await tx.query<Publication>(
     `with sent as materialized (
@@ -85,7 +85,7 @@ export async function deletePublication(tx: Tx, id: number): Promise<void> {
   await tx.query('delete from publish where id = $1', [id], 'publish-delete')
 }
 
-/** Records that an object shows. */
+/** Most records in the answer of an object. */
 const mostShown = 1000
 
 /** The records of each of the objects, by id. */

@@ -1,10 +1,10 @@
-/** Changes of lists: what is in them and where. The collections are locked by whoever calls. */
+/** Changes of lists: their entries and the places of these. The caller must have locked the collections. */
 import type { Tx } from '../../platform/postgres/db.ts'
 import type { Collection } from '../model.ts'
 import { type Gap, room, type Spread, spread, widen } from './ranks.ts'
 import * as store from './store.ts'
 
-/** What a change has put into a list and taken out of it; what only got another place is neither. */
+/** The entries added to a list and removed from it. Entries that only moved are in neither. */
 export interface Changed {
   readonly added: readonly number[]
   readonly removed: readonly number[]
@@ -12,7 +12,7 @@ export interface Changed {
 
 export type Listed = Pick<Collection, 'id' | 'objectCount'>
 
-/** Takes `length` entries at a position out and puts others there; those that are in the list already are moved. */
+/** Removes `length` entries at a position and inserts others there; entries that are already in the list are moved. */
 export async function splice(
   tx: Tx,
   list: Listed,
@@ -33,7 +33,7 @@ export async function splice(
   return { added: ids.filter((id) => !known.has(id)), removed }
 }
 
-/** Ranks for new entries in a gap; where it is too narrow, the entries around it move: a few, many, or all of the list. */
+/** Ranks for new entries in a gap. If it is too narrow, entries around it get new ranks: a few, many, or all of the list. */
 async function roomIn(tx: Tx, { id, objectCount }: Listed, gap: Gap, count: number): Promise<Spread> {
   const narrow = spread(gap, count)
   if (narrow) return narrow
@@ -48,7 +48,7 @@ async function roomIn(tx: Tx, { id, objectCount }: Listed, gap: Gap, count: numb
   return { first: wide.spread.first + wide.spread.step * front, step: wide.spread.step }
 }
 
-/** Whole lists: what is not named goes. */
+/** Replaces whole lists: entries that are not named are removed. */
 export async function replace(
   tx: Tx,
   lists: readonly { readonly list: Listed; readonly entries: readonly store.NewEntry[] }[],

@@ -1,23 +1,23 @@
 /**
- * Entries are in the order of numbers with room between them, so that one goes between two others without a change of these.
- * Where the room is used up, the entries around are spread anew: as few of them as have enough room together.
+ * Entries are ordered by numbers with gaps between them, so that an entry can be inserted without changing its
+ * neighbours. Where a gap is used up, the entries around it get new ranks: as few entries as have enough room together.
  */
 
-/** Room that new entries leave at the ends of a list, and after all of it was spread. */
+/** The gap that new entries leave at the ends of a list, and after the whole list got new ranks. */
 export const room = 2 ** 20
-/** Ranks stay in here: a number of JavaScript holds them exactly, with the room of a whole list beyond. */
+/** Limits of ranks: JavaScript numbers are exact within them, with the room of a whole list beyond. */
 const lowest = -(2 ** 51)
 const highest = 2 ** 51
-/** Room that is left between neighbours where some of a list are spread, so that it is not soon done again. */
+/** The least gap between neighbours after some entries of a list got new ranks, so that this is not needed again soon. */
 const least = 2 ** 8
 
-/** Ranks of the neighbours; null: the list ends there. */
+/** Ranks of the neighbours; null: the end of the list. */
 export interface Gap {
   readonly after: number | null
   readonly before: number | null
 }
 
-/** The ranks of `count` new entries in a gap, as one for the first and a step; null: they have no room there. */
+/** The ranks of `count` new entries in a gap: the first one and a step; null: the gap is too narrow. */
 export interface Spread {
   readonly first: number
   readonly step: number
@@ -37,12 +37,12 @@ export function spread({ after, before }: Gap, count: number): Spread | null {
   return step >= 1 ? { first: after + step, step } : null
 }
 
-/** Entries on both sides of a gap, and the ranks of those beyond them; null: there are none. */
+/** Entries on both sides of a gap, and the ranks of the next entries beyond them; null: there are none. */
 export interface Window extends Gap {
   readonly entries: number
 }
 
-/** How the first of the windows is spread that has room for its entries and `count` more; null: none has. */
+/** The new ranks for the first window with room for its entries and `count` more; null: there is no such window. */
 export function widen(
   windows: readonly Window[],
   count: number,

@@ -3,7 +3,7 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import { assertStorable } from '../../platform/values/text.ts'
 
-/** What one entry of a request names. */
+/** The object named by one entry of a request. */
 export interface SentEntry {
   readonly path: string
   readonly named: NamedObject | { readonly by: 'remote'; readonly globalId: string }
@@ -11,11 +11,11 @@ export interface SentEntry {
   readonly props: object | null | undefined
 }
 
-/** Reads what is under `lookup:_global_object_id`; null: it names nothing. */
+/** Reads the value of `lookup:_global_object_id`; null: it names no object. */
 export type ReadLookup = (lookup: Readonly<Record<string, unknown>>, path: string) => NamedObject | null
 
 /**
- * Reads the entries of a list, entry by entry, so that a hundred thousand of them let others pass.
+ * Reads the entries of a list, and lets other work run in between: there may be a hundred thousand.
  * @throws {AppError} naming the entry
  */
 export async function readEntries(

@@ -3,13 +3,13 @@ import { AppError } from '../../platform/errors.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { Access, ListRight } from '../access.ts'
 
-/** @throws {AppError} `RightRequired` when the caller may not change the list so, whatever the object. */
+/** @throws {AppError} `RightRequired` when the caller may not change the list in this way for any object. */
 export function requireList(access: Access, right: ListRight, collectionId: number): void {
   if (!access.mayListSome(right)) throw new AppError('RightRequired', { right, collection: collectionId })
 }
 
 /**
- * Objects that come into a list: the caller may add them there, and may add them to collections at all.
+ * Checks new objects of a list: the caller must have the right to add them there, and to add them to collections at all.
  * @throws {AppError} `CollectionObjectInsufficientRights`
  */
 export function requireLink(
@@ -25,14 +25,14 @@ export function requireLink(
   }
 }
 
-/** Objects that leave a list: the list's own grants say who takes out what. */
+/** Checks the removal of objects from a list: the list's own grants decide it. */
 export function requireUnlink(access: Access, collectionId: number, objects: readonly (FoundObject | null)[]): void {
   for (const object of objects) {
     if (!access.mayList('unlink', object?.guard ?? null)) throw missing('unlink', collectionId, object)
   }
 }
 
-/** Of an object that the caller may not read nothing is said but that it is in the way. */
+/** If the caller may not read the object, the error does not name it. */
 function missing(right: ListRight, collection: number, object: FoundObject | null): AppError {
   return new AppError('CollectionObjectInsufficientRights', {
     right,

@@ -57,7 +57,7 @@ const changes = [
   },
 ] as const
 
-/** The list of a collection; no change of it changes the `_version` of the collection. */
+/** The list of a collection. A change of the list does not change the `_version` of the collection. */
 export function registerListRoutes(http: HttpApp, { lists }: { lists: ListService }): void {
   http.get(
     '/api/v1/collection/objects/:collectionId',

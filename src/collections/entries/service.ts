@@ -1,6 +1,6 @@
 /**
- * The list of a collection: read page by page, replaced as a whole, added to, spliced, taken from. Each change is one
- * transaction that holds the collection, so that of two at once none is lost.
+ * The list of a collection: read page by page, replaced as a whole, appended to, spliced, removed from. Each change is
+ * one transaction that locks the collection, so that concurrent changes are not lost.
  */
 import type { EventLog } from '../../events/service.ts'
 import type { FoundObject, NamedObject } from '../../objects/service.ts'
@@ -22,7 +22,7 @@ import { assertOnce, objectNotFound, type ReadLookup, readEntries, type SentEntr
 import { requireLink, requireList, requireUnlink } from './rights.ts'
 import * as store from './store.ts'
 
-/** What lists ask of the keepers of objects. */
+/** The functions of the object service that lists need. */
 export interface ListObjects {
   find(
     tx: Tx,
@@ -31,7 +31,7 @@ export interface ListObjects {
     options: { readonly lock: boolean },
   ): Promise<(FoundObject | null)[]>
   readonly readLookup: ReadLookup
-  /** Which of them the caller may read. */
+  /** The objects that the caller may read, among the given ones. */
   readable(actor: Actor, systemObjectIds: readonly number[]): Promise<ReadonlySet<number>>
 }
 
@@ -55,18 +55,18 @@ export interface FoundEntry extends store.NewEntry {
 }
 
 export interface ReadablePage {
-  /** Of the whole list. */
+  /** Entries of the whole list. */
   readonly count: number
   readonly systemObjectIds: readonly number[]
 }
 
-/** What an entry names: null: nothing. */
+/** The object named by an entry; null: there is none. */
 type Looked = Omit<FoundEntry, 'objectId'> & { readonly objectId: number | null }
 
-/** A change of a list, or what is asked before it. */
+/** A change of a list, or the confirmations needed before it. */
 export type ListAnswer = OrTasks<ListChanged>
 
-/** Nothing can become wrong that was not asked about before. */
+/** The change cannot cause a new problem, so it needs no confirmation. */
 const unasked: ShareOptions = { allow: false, background: true }
 
 export type ListService = ReturnType<typeof createListService>
@@ -83,7 +83,7 @@ export function createListService(deps: ListDeps) {
     return access
   }
 
-  /** Entries at places of a list; of those of this instance which objects the caller may read: none without the PIN. */
+  /** A page of the list, and those of its objects in this instance that the caller may read: none without the PIN. */
   async function seenPage(actor: Actor, id: number, { offset, limit }: { offset: number; limit: number }) {
     const [collection] = await findCollections(db, [id])
     const { open } = await accessible(db, actor, collection, id)
@@ -98,7 +98,7 @@ export function createListService(deps: ListDeps) {
     return readEntries(sent ?? [], place, { databaseName, readLookup: objects.readLookup })
   }
 
-  /** What entries name, for lists that they come into: objects that the caller may not read are not there. */
+  /** The objects named by new entries of lists. Objects that the caller may not read do not exist for it. */
   async function findAll(tx: Tx, actor: Actor, sent: readonly (readonly SentEntry[])[]): Promise<FoundEntry[][]> {
     const entries = (await lookUp(tx, actor, sent.flat(), { lock: true, make: true })).values()
     return sent.map((list) => {
@@ -129,7 +129,7 @@ export function createListService(deps: ListDeps) {
     })
   }
 
-  /** Asks for the rights that a change takes, and keeps the counts. */
+  /** Checks the rights for a change, and updates the counts. */
   async function settle(
     tx: Tx,
     actor: Actor,
@@ -142,7 +142,7 @@ export function createListService(deps: ListDeps) {
     options: ShareOptions,
   ): Promise<Map<number, number>> {
     const rights = await deps.rights.forActor(actor)
-    // Who may take out anything is not asked about each.
+    // A caller who may remove any object needs no check for each.
     const asked = changes.flatMap(({ access, changed }) => (access.mayList('unlink', null) ? [] : changed.removed))
     const local = [...new Set(asked)].filter((id) => id > 0)
     const found = await objects.find(
@@ -195,7 +195,7 @@ export function createListService(deps: ListDeps) {
     return counts
   }
 
-  /** What is shared by it, behind a change of lists. */
+  /** Updates what the collections share, after a change of lists. */
   async function settleShares(
     tx: Tx,
     actor: Actor,
@@ -226,7 +226,7 @@ export function createListService(deps: ListDeps) {
     const [seen] = await findCollections(tx, [id])
     const before = await accessible(tx, actor, seen, id)
     if (sent.length > 0) requireList(before, 'link', id)
-    // Objects before collections, as deletions of objects lock them.
+    // Objects are locked before collections, as in deletions of objects.
     const [entries = []] = await findAll(tx, actor, [sent])
     const [list] = await lockCollections(tx, [id])
     const access = await accessible(tx, actor, list, id)
@@ -236,7 +236,7 @@ export function createListService(deps: ListDeps) {
     return { _version: (list as Collection).version, count: counts.get(id) as number }
   }
 
-  /** What a change does, and what it says of shares. */
+  /** A change of a list, and the options for shares. */
   interface How {
     readonly work: Work
     readonly options: ShareOptions
@@ -245,7 +245,10 @@ export function createListService(deps: ListDeps) {
   const append: Work = (tx, list, entries) => splice(tx, list, { index: list.objectCount, length: 0, entries })
 
   return {
-    /** Appends objects of this instance, in the transaction that has made them. Whoever calls has asked about shares. */
+    /**
+     * Appends objects of this instance, in the transaction that has made them. The caller has already asked for
+     * confirmations about shares.
+     */
     async add(tx: Tx, actor: Actor, id: number, systemObjectIds: readonly number[], path: string): Promise<void> {
       const [list] = await findCollections(tx, [id])
       requireList(await accessible(tx, actor, list, id), 'link', id)
@@ -257,7 +260,7 @@ export function createListService(deps: ListDeps) {
     readSent,
     findAll,
 
-    /** Replaces the lists of collections that are locked and whose settings the caller may change. */
+    /** Replaces the lists of collections. They must be locked, and the caller may change their settings. */
     async replaceAll(
       tx: Tx,
       actor: Actor,
@@ -278,7 +281,7 @@ export function createListService(deps: ListDeps) {
       )
     },
 
-    /** A page; objects that the caller may not read are told of by their ids alone (decision 42). */
+    /** A page of the list; of objects that the caller may not read, only the ids are answered (decision 42). */
     async page(actor: Actor, id: number, { offset, limit }: { offset: number; limit: number }): Promise<ListOutput> {
       const { version, objectCount, entries, open, readable } = await seenPage(actor, id, { offset, limit })
       return {
@@ -289,14 +292,14 @@ export function createListService(deps: ListDeps) {
         limit,
         objects: entries.map(({ objectId, globalId, webfrontendProps }) => {
           const named = { _global_object_id: globalId ?? `${objectId}@${databaseName}` }
-          // Without the PIN nothing is told of any, not even by objects that the caller may read elsewhere.
+          // Without the PIN, no entry has details, not even for objects that the caller may read elsewhere.
           if (!open || (globalId === null && !readable.has(objectId))) return { ...named, _not_allowed: true }
           return webfrontendProps ? { ...named, webfrontend_props: webfrontendProps } : named
         }),
       }
     },
 
-    /** The objects of this instance at places of the list that the caller may read, in their order. */
+    /** The objects of this instance in a range of the list that the caller may read, in their order. */
     async readablePage(actor: Actor, id: number, page: { offset: number; limit: number }): Promise<ReadablePage> {
       const { objectCount, entries, readable } = await seenPage(actor, id, page)
       const ids = entries.flatMap(({ objectId }) => (readable.has(objectId) ? objectId : []))
@@ -305,7 +308,7 @@ export function createListService(deps: ListDeps) {
 
     async replace(actor: Actor, id: number, input: ListInput, options: ShareOptions): Promise<ListAnswer> {
       const sent = await readSent(input.objects, 'objects')
-      // A page that is sent back would take out all the others.
+      // Sending back one page would remove all other entries.
       if ((input.index ?? 0) !== 0 || (input.count ?? sent.length) !== sent.length) {
         throw badRequest('objects replace the whole list: count must be their number, and index 0', {
           path: 'count',
@@ -320,7 +323,7 @@ export function createListService(deps: ListDeps) {
       return change(actor, id, sent, { work, options })
     },
 
-    /** Appends; what is in the list already goes to its end. */
+    /** Appends entries; those already in the list move to its end. */
     async push(actor: Actor, id: number, input: ListInput, options: ShareOptions): Promise<ListAnswer> {
       const said = (['index', 'count'] as const).find((name) => input[name] !== undefined)
       if (said) throw badRequest(`${said} says nothing where objects go to the end`, { path: said, value: input[said] })
@@ -328,7 +331,7 @@ export function createListService(deps: ListDeps) {
       return change(actor, id, sent, { work: append, options })
     },
 
-    /** Takes `count` entries at `index` out and puts others there. */
+    /** Removes `count` entries at `index` and inserts others there. */
     async splice(actor: Actor, id: number, input: ListInput, options: ShareOptions): Promise<ListAnswer> {
       const { index, count = 0 } = input
       if (index === undefined) throw badRequest('index says where to splice', { path: 'index' })
@@ -348,7 +351,7 @@ export function createListService(deps: ListDeps) {
       return change(actor, id, sent, { work, options })
     },
 
-    /** Takes the named objects out. @throws {AppError} `CollectionRemoveNotAllObjectsFound` */
+    /** Removes the named objects. @throws {AppError} `CollectionRemoveNotAllObjectsFound` */
     async remove(actor: Actor, id: number, body: readonly unknown[]): Promise<ListChanged> {
       const sent = await readSent(body, 'body')
       return db.transaction(async (tx) => {

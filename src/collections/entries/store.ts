@@ -1,17 +1,17 @@
 import { numbersText, type Queryable, type Tx, textsText } from '../../platform/postgres/db.ts'
 import type { Gap, Spread, Window } from './ranks.ts'
 
-/** One place in a list. `objectId` is a system object id; below 0 the id of a remote object. */
+/** An entry of a list. `objectId` is a system object id; below 0 the id of a remote object. */
 export interface StoredEntry {
   readonly objectId: number
-  /** Of a remote object. */
+  /** The global id of a remote object. */
   readonly globalId: string | null
   readonly webfrontendProps: object | null
 }
 
 /**
- * A page of a list. Its first rank is found by the index alone, from the nearer end: the last page of 100,000 entries takes as
- * long as the first.
+ * A page of a list. Its first rank is found by the index alone, from the nearer end: the last page of 100,000 entries
+ * takes no longer than the first.
  */
 export async function entriesPage(
   q: Queryable,
@@ -33,7 +33,7 @@ export async function entriesPage(
   return rows
 }
 
-/** Ends of a range of ranks, so that the index finds it. */
+/** Bounds of a range of ranks, so that the index is used. */
 const from = (rank: string): string => `coalesce(${rank}, ${-(2 ** 53)})`
 const to = (rank: string): string => `coalesce(${rank}, ${2 ** 53})`
 
@@ -59,7 +59,7 @@ export async function gapOf(
   return rows[0] ?? { after: null, before: null }
 }
 
-/** The entries around a gap, as many on both sides as each of the sizes says. */
+/** The entries around a gap: for each of the sizes, that many on both sides. */
 export async function windowsAround(
   tx: Tx,
   collectionId: number,
@@ -84,8 +84,8 @@ export async function windowsAround(
 }
 
 /**
- * Gives the entries of a window new ranks, and leaves a gap of `count` of them in front of those that have had a higher rank
- * than `behind`. Returns how many are in front of the gap.
+ * Gives the entries of a window new ranks, and leaves a gap of `count` of them before the entries with a higher rank than
+ * `behind`. Returns how many are before the gap.
  */
 export async function spreadWindow(
   tx: Tx,
@@ -101,20 +101,20 @@ export async function spreadWindow(
        from placed p where e.collection_id = $1 and e.object_id = p.object_id
      )
      select count(*) filter (where is_front) as front from placed`,
-    // Nothing is in front of the beginning of a list.
+    // There is no entry before the beginning of a list.
     [collectionId, window.after, window.before, behind ?? -(2 ** 53), spread.first, spread.step, count],
     'entries-spread',
   )
   return rows[0]?.front ?? 0
 }
 
-/** Entries as they are written: `props` undefined leaves what is stored, null clears it. */
+/** Entries to be stored: `props` undefined keeps the stored value, null clears it. */
 export interface NewEntry {
   readonly objectId: number
   readonly props: object | null | undefined
 }
 
-/** Puts entries into lists; those that are there already get the new place. */
+/** Adds entries to lists; entries that are already there move to the new place. */
 export async function putEntries(
   tx: Tx,
   lists: readonly { readonly collectionId: number; readonly spread: Spread; readonly entries: readonly NewEntry[] }[],
@@ -141,7 +141,7 @@ export async function putEntries(
   )
 }
 
-/** Takes the entries of a range of ranks out, but for those that stay. */
+/** Removes the entries of a range of ranks, except for those to be kept. */
 export async function removeRange(
   tx: Tx,
   collectionId: number,
@@ -157,7 +157,7 @@ export async function removeRange(
   return rows.map(({ id }) => id)
 }
 
-/** Takes entries out of lists, and tells which were there. */
+/** Removes entries from lists, and answers which ones existed. */
 export async function removeFrom(
   tx: Tx,
   lists: readonly { readonly collectionId: number; readonly objectIds: readonly number[] }[],
@@ -198,7 +198,7 @@ export async function entriesOf(
   return new Map(rows.map(({ id, objectIds }) => [id, new Set(objectIds)]))
 }
 
-/** Ids (below 0) of remote objects by their global ids, made where they are new. */
+/** Ids (below 0) of remote objects by their global ids; new ones are made. */
 export async function remoteIds(
   tx: Tx,
   globalIds: readonly string[],
@@ -220,7 +220,7 @@ export async function remoteIds(
   return new Map(rows.map(({ id, globalId }) => [globalId, id]))
 }
 
-/** Counts what was put in and taken out. */
+/** Updates the counts after entries were added and removed. */
 export async function count(
   tx: Tx,
   changes: readonly { readonly collectionId: number; readonly objects: number; readonly remote: number }[],

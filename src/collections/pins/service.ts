@@ -1,4 +1,4 @@
-/** PINs of collections: what only those see who know them (decision 84; docs/collections.md, *PINs*). */
+/** PINs of collections: only users who know the PIN see the content (decision 84; docs/collections.md, *PINs*). */
 import type { CollectionPinCode, PinHooks } from '../../people/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
@@ -10,15 +10,15 @@ import type { KeptShares } from '../sharing/snapshot.ts'
 import { findChains, findCollections } from '../store.ts'
 import * as store from './store.ts'
 
-/** As passwords are hashed: away from the event loop, one after the other. */
+/** Hashing as for passwords: off the event loop, one after the other. */
 export interface PinHashes {
   hash(pin: string, share: string): Promise<string>
   verify(pin: string, hash: string, watch: { readonly share: string }): Promise<boolean>
 }
 
-/** PINs that are tried, or set, in one request. */
+/** PINs that one request may try or set. */
 const mostPins = 20
-/** Wrong ones within an hour, of one collection and network. */
+/** Wrong PINs within an hour, for one collection and network. */
 const mostWrong = 10
 const quota = { rows: 'collection PINs' }
 
@@ -31,12 +31,12 @@ export interface PinDeps {
   readonly db: Db
   readonly hashes: PinHashes
   readonly clock: () => Date
-  /** What collections share depends on who has entered a PIN. */
+  /** The shares of collections depend on which users have entered a PIN. */
   readonly sharing: Pick<KeptShares, 'changed'>
 }
 
 export function createPins({ db, hashes, clock, sharing }: PinDeps) {
-  /** The PINs that the caller tries: of collections that it can know, and whose PIN it has not entered yet. */
+  /** The PINs to be checked: of collections that the caller may know, and whose PIN it has not entered yet. */
   async function tried(actor: Actor, codes: ReadonlyMap<number, string>) {
     const pins = await store.pinsOf(db, [...codes.keys()])
     if (pins.length === 0) return []
@@ -48,7 +48,7 @@ export function createPins({ db, hashes, clock, sharing }: PinDeps) {
     return pins.filter(({ id }) => known.includes(id) && chains.get(id)?.locked)
   }
 
-  /** Counted before it is looked at, however many come at once. @throws {AppError} `TooManyAttempts` */
+  /** Counts an attempt before it is checked, so that concurrent attempts count, too. @throws {AppError} `TooManyAttempts` */
   async function admit(callers: readonly string[]): Promise<void> {
     const shares = callers.map((caller) => ({ caller, mostRows: Number.POSITIVE_INFINITY }))
     const used = await useHourly(db, quota, shares, { rows: 1 })
@@ -58,8 +58,8 @@ export function createPins({ db, hashes, clock, sharing }: PinDeps) {
   }
 
   /**
-   * Looks at PINs that somebody enters; what it gives is to run in the transaction that remembers the right ones. A wrong
-   * one is no error: `pin_ok` of the collection says so.
+   * Checks entered PINs. The returned function must run in the transaction that stores the right ones. A wrong PIN is no
+   * error: `pin_ok` of the collection reports it.
    * @throws {AppError} `TooManyAttempts`
    */
   async function enter(
@@ -94,7 +94,7 @@ export function createPins({ db, hashes, clock, sharing }: PinDeps) {
     enteredBy: store.enteredBy,
     remember: store.remember,
 
-    /** Hashes of the PINs that a request sets, by their place in it. @throws {AppError} for one that cannot be a PIN */
+    /** Hashes of the PINs that a request sets, by their place in it. @throws {AppError} for an invalid PIN */
     async hashesOf(
       actor: Actor,
       sent: readonly { readonly pin: string | null | undefined; readonly path: string }[],

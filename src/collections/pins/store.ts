@@ -1,10 +1,10 @@
 import { type Actor, visitorOf } from '../../platform/actor.ts'
 import { numbersText, type Queryable, type Tx, textsText } from '../../platform/postgres/db.ts'
 
-/** Rows of one collection and user, where many act as it: the ones entered last are kept. */
+/** Rows of one collection and user, if many visitors share the user: the latest ones are kept. */
 const mostVisitors = 1000
 
-/** The visitor that counts for a user `u`. Of others than guests and links it is always the same. */
+/** The visitor value for a user `u`. It is constant, except for guests and links. */
 const visitorSql = (visitor: string): string =>
   `case when u.type in ('anonymous', 'collection') then ${visitor}::bytea else '' end`
 
@@ -13,7 +13,7 @@ export const lockedSql = (user: string, visitor: string): string => `(c.pin_id i
     select from collection_pin p join "user" u on u.id = p.user_id
     where p.collection_id = c.id and p.user_id = ${user} and p.pin_id = c.pin_id and p.visitor = ${visitorSql(visitor)}))`
 
-/** PINs of those of the collections that have one. */
+/** PINs of those collections that have one. */
 export async function pinsOf(
   q: Queryable,
   ids: readonly number[],
@@ -27,7 +27,7 @@ export async function pinsOf(
   return rows
 }
 
-/** Remembers that the caller knows these PINs. */
+/** Stores that the caller knows these PINs. */
 export async function remember(
   tx: Tx,
   actor: Actor,

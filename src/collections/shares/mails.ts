@@ -1,4 +1,4 @@
-/** Mails that tell people of a collection that is shared with them, each in the language of its reader. */
+/** Mails about shared collections, each in the language of its reader. */
 import type { Mail, MailService } from '../../mail/service.ts'
 import type { AccountUuids, mailRecipients } from '../../people/service.ts'
 import { findUsers } from '../../people/service.ts'
@@ -18,14 +18,14 @@ export interface ShareMailDeps {
   readonly mail: Pick<MailService, 'send' | 'sendWhenWanted' | 'isConfigured'>
   readonly recipients: typeof mailRecipients
   readonly accountUuids: Pick<AccountUuids, 'read'>
-  /** `share_url` of presets of collections, of those that have one. */
+  /** `share_url` of those presets of collections that have one. */
   readonly shareUrls: (tx: Tx, presetIds: readonly number[]) => Promise<ReadonlyMap<number, string>>
   readonly ownTexts: OwnTexts
   readonly instanceName: () => string
-  /** Languages of front ends, for readers who have none of their own. */
+  /** Languages of front ends, for readers without a language setting. */
   readonly languages: () => readonly string[]
   readonly externalUrl: string
-  /** Recipients to whom one user sends within an hour. */
+  /** Most recipients of one user's mails in an hour. */
   readonly most: number
   readonly clock: () => Date
 }
@@ -38,7 +38,7 @@ export function createShareMails(deps: ShareMailDeps) {
   const { mail } = deps
 
   /**
-   * Queues them, in the transaction of the grants.
+   * Queues the mails, in the transaction of the grants.
    * @throws {AppError} `QuotaExceeded`, or where no mail can be sent
    */
   async function send(
@@ -90,7 +90,7 @@ export function createShareMails(deps: ShareMailDeps) {
         mail: { ...letter, key: `share:${grant.id}:${reader.userId}` },
       }
     })
-    // What signs somebody in waits sealed, and not for the time that others want their mail at.
+    // Mails with a sign-in secret are stored sealed, and are not delayed to the recipients' preferred time.
     const [secret, plain] = [letters.filter((one) => one.hasSecret), letters.filter((one) => !one.hasSecret)]
     await mail.send(
       tx,
@@ -119,7 +119,7 @@ export function createShareMails(deps: ShareMailDeps) {
       collection: line(named) || String(collection.id),
       instance: line(deps.instanceName()),
     }
-    // Behind the `#`: it stands in no log of a server and in no referrer.
+    // Behind the `#`: it appears in no server log and in no referrer.
     const link = signIn ? `${address}#${new URLSearchParams({ auth_method: 'email', ...signIn })}` : address
     const told = text('mail.share.text', values)
     const before = until === null ? '' : text('mail.share.until', { date: until.slice(0, 10) })
@@ -158,7 +158,7 @@ function nameIn(names: Localized, languages: readonly string[]): string {
   return languages.map((language) => names[language]).find(Boolean) ?? Object.values(names)[0] ?? ''
 }
 
-/** Text that stands in one line of a mail: names are typed by people. */
+/** Text for one line of a mail: people type names. */
 function line(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')

@@ -1,10 +1,10 @@
-/** Mails of which grants of a request ask: `send_email_notification`. */
+/** Mails requested by new grants: `send_email_notification`. */
 import { badRequest } from '../../platform/errors.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 import type { CollectionInput } from '../schema.ts'
 import { namedUser } from './wanted.ts'
 
-/** A new grant whose receivers are to be told. */
+/** A new grant whose receivers are to be notified. */
 export interface Notice {
   readonly grant: StoredGrant
   readonly text: string
@@ -19,7 +19,7 @@ function noticeOf(entry: unknown): unknown {
   return (entry as Members | null)?.send_email_notification ?? null
 }
 
-/** @throws {AppError} for a mail that nobody can get, or whose text is none */
+/** @throws {AppError} for a mail without possible recipients, or with an invalid text */
 export function assertNotices(inputs: readonly CollectionInput[], placeOf: (index: number) => string): void {
   for (const [index, { _acl }] of inputs.entries()) {
     for (const [entry, grant] of (_acl ?? []).entries()) {
@@ -37,8 +37,8 @@ export function assertNotices(inputs: readonly CollectionInput[], placeOf: (inde
 }
 
 /**
- * The notices of one collection. Only a grant that is made by the request tells of itself: new ones come in the order in
- * which they were sent, and all others were there before.
+ * The notices of one collection. Only grants made by this request cause notices: the new ones are in the order in which
+ * they were sent, and all others existed before.
  */
 export function noticesOf(
   wire: readonly unknown[],

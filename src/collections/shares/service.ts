@@ -1,6 +1,6 @@
 /**
- * Shares of collections with people who have no account: anonymous links, each a user of type `collection` that belongs to one
- * grant, and users of type `email` (decision 41; docs/collections.md, *Sharing*).
+ * Shares of collections with people who have no account: anonymous links, each with a user of type `collection` that
+ * belongs to one grant, and users of type `email` (decision 41; docs/collections.md, *Sharing*).
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { linkUsers, makeSharedUsers, type SharedUserDeps } from '../../people/service.ts'
@@ -21,7 +21,7 @@ import { namedUser, requireMaking, type WantedShare, wantedUser, withUser } from
 export interface ShareDeps extends SharedUserDeps {
   readonly db: Db
   readonly seal: Pick<Seal, 'seal' | 'open' | 'prefix'>
-  /** Users that one user makes within an hour. */
+  /** Users that one user may make within an hour. */
   readonly most: number
   readonly externalUrl: string
   readonly shareUrls: (from: Queryable, presetIds: readonly number[]) => Promise<ReadonlyMap<number, string>>
@@ -30,13 +30,13 @@ export interface ShareDeps extends SharedUserDeps {
 /** Users that have been made for grants of a request. */
 export interface MadeShares {
   readonly ids: readonly number[]
-  /** The list of grants of a collection of the request, with them in it. */
+  /** The list of grants of a collection of the request, with the new users in it. */
   wireOf(index: number, wire: unknown): unknown
 }
 
 export type Shares = ReturnType<typeof createShares>
 
-/** What a sealed secret belongs to. */
+/** The purpose that a sealed secret is bound to. */
 const about = (userId: number): string => `collection share ${userId}`
 
 const idsOf = (acl: readonly StoredGrant[]): number[] =>
@@ -45,7 +45,7 @@ const idsOf = (acl: readonly StoredGrant[]): number[] =>
 export function createShares(deps: ShareDeps) {
   const { db, seal, most } = deps
 
-  /** Grants of the collections as they are stored, by the place in the request. */
+  /** Stored grants of the collections, by their place in the request. */
   async function previousOf(inputs: readonly CollectionInput[]): Promise<(readonly StoredGrant[])[]> {
     const reference = ({ collection }: CollectionInput) => collection['lookup:_id']?.reference
     const found = await findByReference(db, [...new Set(inputs.flatMap((one) => reference(one) ?? []))])
@@ -63,7 +63,7 @@ export function createShares(deps: ShareDeps) {
 
   return {
     /**
-     * Whom the grants of a request want made; asked, and counted, before anything is stored.
+     * The users that grants of a request ask for. Rights and quotas are checked before anything is stored.
      * @throws {AppError} `SystemRightRequired`, `QuotaExceeded`
      */
     async wanted(
@@ -92,7 +92,7 @@ export function createShares(deps: ShareDeps) {
       return wanted
     },
 
-    /** Makes them. @throws {AppError} as `makeSharedUsers` */
+    /** Makes the users. @throws {AppError} as `makeSharedUsers` */
     async make(tx: Tx, actor: Actor, wanted: readonly WantedShare[]): Promise<MadeShares> {
       const ids = await makeSharedUsers(
         deps,
@@ -113,7 +113,7 @@ export function createShares(deps: ShareDeps) {
       }
     },
 
-    /** Gives new links their secrets, and takes away those that no grant names any more. */
+    /** Gives new links their secrets, and removes links that no grant names any more. */
     async settle(
       tx: Tx,
       saved: readonly { readonly id: number; readonly acl: readonly StoredGrant[] }[],
@@ -144,7 +144,7 @@ export function createShares(deps: ShareDeps) {
       )
     },
 
-    /** Grants as those see them who may change them: with the link, and what people sign in with who come by it. */
+    /** Grants for callers who may change them: with the link, and with the login for people who open it. */
     async shown(
       q: Queryable,
       collections: readonly { readonly uuid: string }[],
@@ -183,7 +183,7 @@ export function createShares(deps: ShareDeps) {
       )
     },
 
-    /** For the sign-in: whose link has this secret, and whether the password is the UUID of its collection. */
+    /** For the sign-in: the user of the link with this secret, and whether the password is the UUID of its collection. */
     async find(secret: string): Promise<{ readonly userId: number; isRight(password: string): boolean } | null> {
       const found = await store.findBySecret(db, secret)
       if (!found) return null
@@ -191,10 +191,10 @@ export function createShares(deps: ShareDeps) {
       return { userId, isRight: (password) => isSame(password.trim().toLowerCase(), uuid) }
     },
 
-    /** Seals with the present key what is not yet; how many no key here opens. */
+    /** Seals all unsealed secrets with the present key. Answers how many secrets none of the keys here can open. */
     async reseal(): Promise<number> {
       return db.transaction(async (tx) => {
-        // Where there is nothing to seal, there is no need for a key.
+        // Without secrets to seal, no key is needed.
         if (!(await store.hasShares(tx))) return 0
         const stored = await store.sealedOtherwise(tx, await seal.prefix())
         const renewed = await Promise.all(
@@ -210,10 +210,10 @@ export function createShares(deps: ShareDeps) {
   }
 }
 
-/** Where the collection is opened: everything behind the base is the same for all bases. */
+/** The address of the collection; behind the base, it is the same for all bases. */
 export const shareUrl = (base: string, uuid: string): string => `${withoutEnd(base, '/')}/collection/${uuid}`
 
-/** Behind the `#`: it stands in no log of a server and in no referrer. */
+/** Behind the `#`: it appears in no server log and in no referrer. */
 const linkFragment = (secret: string): string => `#auth_method=collection&login=${secret}`
 
 const withLogin = (secret: string | null | undefined) => (secret ? { login: secret } : {})

@@ -28,7 +28,7 @@ export async function insertShares(
   )
 }
 
-/** Links by their users; of other users there is none. */
+/** Links by their users; other users have none. */
 export async function findShares(q: Queryable, userIds: readonly number[]): Promise<StoredShare[]> {
   if (userIds.length === 0) return []
   const { rows } = await q.query<StoredShare>(
@@ -40,7 +40,7 @@ export async function findShares(q: Queryable, userIds: readonly number[]): Prom
   return rows
 }
 
-/** Takes away the links of collections that no grant names any more. */
+/** Removes the links of collections that no grant names any more. */
 export async function deleteUnnamed(tx: Tx, collectionIds: readonly number[]): Promise<void> {
   if (collectionIds.length === 0) return
   await tx.query(
@@ -52,7 +52,7 @@ export async function deleteUnnamed(tx: Tx, collectionIds: readonly number[]): P
   )
 }
 
-/** Whose link has this secret, and the UUID of its collection. */
+/** The user of the link with this secret, and the UUID of its collection. */
 export async function findBySecret(
   q: Queryable,
   secret: string,
@@ -66,7 +66,7 @@ export async function findBySecret(
   return rows[0] ?? null
 }
 
-/** Addresses of users of type `email`: what they sign in with. */
+/** Mail addresses of users of type `email`, with which they sign in. */
 export async function addressesOf(q: Queryable, userIds: readonly number[]): Promise<ReadonlyMap<number, string>> {
   if (userIds.length === 0) return new Map()
   const { rows } = await q.query<{ id: number; email: string }>(
@@ -77,7 +77,7 @@ export async function addressesOf(q: Queryable, userIds: readonly number[]): Pro
   return new Map(rows.map(({ id, email }) => [id, email]))
 }
 
-/** Sealed with another key than one that begins so. */
+/** Links sealed with another key than the one with this prefix. */
 export async function sealedOtherwise(tx: Tx, prefix: Buffer): Promise<StoredShare[]> {
   const { rows } = await tx.query<StoredShare>(
     `select user_id as "userId", collection_id as "collectionId", secret from collection_share

@@ -1,4 +1,4 @@
-/** What the grants of a request say of people who are still to be made: links, and people known by a mail address. */
+/** The users to be made for the grants of a request: links, and people known by a mail address. */
 import type { NewSharedUser } from '../../people/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
@@ -6,17 +6,17 @@ import { systemRight } from '../../platform/http/system-right.ts'
 import { storedReference } from '../../platform/values/system-references.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 
-/** A grant of the request that names somebody new. */
+/** A grant of the request that names a new user. */
 export interface WantedShare {
-  /** Of the collection in the request, and of the grant in its list. */
+  /** Places of the collection in the request, and of the grant in its list. */
   readonly index: number
   readonly entry: number
   readonly user: NewSharedUser
 }
 
-/** A user as a grant names it. */
+/** The user in a grant. */
 interface NamedUser {
-  /** An id or a reference; null: it is described only. */
+  /** An id or a reference; null: the user is only described. */
   readonly by: number | string | null
   readonly type: unknown
   readonly email: unknown
@@ -29,7 +29,7 @@ function membersOf(value: unknown): Members | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : null
 }
 
-/** null: it names a group, or is no grant at all: that is checked elsewhere. */
+/** null: it names a group, or is not a valid grant, which is checked elsewhere. */
 export function namedUser(grant: unknown): NamedUser | null {
   const user = membersOf(membersOf(membersOf(grant)?.who)?.user)
   if (!user) return null
@@ -42,8 +42,8 @@ export function namedUser(grant: unknown): NamedUser | null {
 }
 
 /**
- * Who is to be made for one grant; null: nobody. A link belongs to its one grant: another grant that names its user, such
- * as a copy, gets a link of its own.
+ * The user to be made for one grant; null: none. A link belongs to exactly one grant: another grant that names its user,
+ * such as a copy, gets a new link.
  */
 export function wantedUser(
   grant: unknown,
@@ -79,8 +79,8 @@ const asked = {
 } as const
 
 /**
- * Such users come into the groups of their type, so making them takes a right of its own: whoever makes a link can be the one
- * who opens it. @throws {AppError} `SystemRightRequired`
+ * Such users join the groups of their type, so making them needs a separate right: the creator of a link can also open
+ * it. @throws {AppError} `SystemRightRequired`
  */
 export function requireMaking(actor: Actor, wanted: readonly WantedShare[]): void {
   const manager = systemRight(actor, 'system.user')
@@ -94,7 +94,7 @@ export function requireMaking(actor: Actor, wanted: readonly WantedShare[]): voi
   }
 }
 
-/** A grant as it is with a user that is there now. */
+/** The grant with the user that has been made. */
 export function withUser(grant: unknown, userId: number): unknown {
   return { ...membersOf(grant), who: { _basetype: 'user', user: { _id: userId } } }
 }

@@ -1,6 +1,6 @@
 /**
- * Whether the grants of collections say more than their owners may pass on. What they say too much gives nothing, so this is what people
- * are asked about when they save, and told of a collection (`_invalid_acl`).
+ * Checks whether the grants of collections give more than their owners may pass on. The excess has no effect. A save asks
+ * for a confirmation of such grants, and the collection is marked with `_invalid_acl`.
  */
 import type { Model } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -29,7 +29,7 @@ export interface ShareDeps {
   readonly clock: () => Date
 }
 
-/** What is looked at: whole lists, or of collections that are right so far only what comes into them. */
+/** The entries to check: whole lists, or for collections without excess so far only the new entries. */
 export interface Checked {
   readonly ids: readonly number[]
   readonly added?: readonly number[]
@@ -52,7 +52,7 @@ export function createShareCheck({ rights, datamodel, clock }: ShareDeps) {
     return { found, chains, grants: new Map(found.map((one) => [one.id, sharedBy(one, chains)])) }
   }
 
-  /** Those of the collections whose grants say too much of an object. */
+  /** Finds the collections whose grants give too much on an object. */
   async function tooWide(
     tx: Queryable,
     given: readonly Given[],
@@ -68,11 +68,11 @@ export function createShareCheck({ rights, datamodel, clock }: ShareDeps) {
   }
 
   return {
-    /** Collections that share something, all or those with these above them. */
+    /** Collections that share something: all, or only the given ones and those below them. */
     shared: sharedIds,
 
     /**
-     * Behind a change: keeps what is said of the collections, and asks before grants say too much that did not before.
+     * After a change: updates the marks of the collections, and asks for a confirmation of new excess.
      * @throws {AppError} `UrlParameterNotSupported` without `bag_acl`. @throws {Unconfirmed}
      */
     async settle(
@@ -105,8 +105,8 @@ export function createShareCheck({ rights, datamodel, clock }: ShareDeps) {
     },
 
     /**
-     * Whoever adds objects to a collection that somebody else shares, without the right to share it, has to be able to pass on what that
-     * gives. @throws {AppError} `CollectionObjectInsufficientRights`
+     * A caller who adds objects to a collection shared by another user, without the right to share it, must be able to
+     * pass on the shared rights. @throws {AppError} `CollectionObjectInsufficientRights`
      */
     async requirePassing(
       tx: Queryable,
@@ -193,7 +193,7 @@ async function beyondIn(
   return rows.map(({ id }) => id)
 }
 
-/** Collections that share something, and that one of these is above of, or is. */
+/** Collections that share something: all, or only the given ones and those below them. */
 async function sharedIds(q: Queryable, above: readonly number[] | null): Promise<number[]> {
   const { rows } = await q.query<{ id: number }>(
     `with sharing as materialized (select id from collection where acl <> '[]' and gives_on_objects(acl))

@@ -1,4 +1,4 @@
-/** Looks at all collections that share something, in the background or before other rights on objects are stored. */
+/** Checks all collections that share something, in the background or before other rights on objects are stored. */
 import type { Jobs } from '../../jobs/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
@@ -7,7 +7,7 @@ import type { ShareCheck } from './check.ts'
 
 const job = 'collections-check'
 
-/** Where a job goes on, and how long it works at a time. */
+/** The position of a job, and how long it works at a time. */
 interface Look {
   readonly after: number
   readonly timeLimit: number | null
@@ -43,12 +43,12 @@ export function shareChecks({ db, jobs, check }: LaterDeps) {
   )
 
   return {
-    /** All collections, some time after the transaction. */
+    /** Checks all collections some time after the transaction. */
     later: (tx: Tx, timeLimit?: number): Promise<void> => ask(tx, { after: 0, timeLimit: timeLimit ?? null }),
 
     /**
-     * Before grants of pools or object types are stored: asks, or has it looked for later. @throws {AppError}
-     * `UrlParameterNotSupported`. @throws {Unconfirmed}
+     * Before grants of pools or object types are stored: asks for a confirmation, or queues the check.
+     * @throws {AppError} `UrlParameterNotSupported`. @throws {Unconfirmed}
      */
     async settle(tx: Tx, actor: Actor, containers: ContainerGrants, options: ShareOptions): Promise<void> {
       if (options.background) return ask(tx, { after: 0, timeLimit: options.timeLimit ?? null })

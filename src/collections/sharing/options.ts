@@ -1,7 +1,7 @@
 import { type Flag, isOn } from '../../platform/http/query.ts'
 import type { ShareOptions } from '../../rights/service.ts'
 
-/** What a request says about grants that are too wide. */
+/** The options of a request about grants that are too wide. */
 export function shareOptions({
   allow_invalid_acl: allow,
   background_invalid_acl: background,

@@ -1,4 +1,4 @@
-/** Objects that are about to change, in collections whose grants would say too much of them then (`collection_policy`). */
+/** Objects that are about to change, in collections whose grants would then give too much on them (`collection_policy`). */
 import type { EventLog } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -12,14 +12,14 @@ import { sharedBy } from './check.ts'
 import type { KeptShares } from './snapshot.ts'
 import { ownerRows } from './store.ts'
 
-/** An object as it is and as it will be. */
+/** An object before and after the change. */
 export interface Changing {
-  /** null: it is new. */
+  /** null: the object is new. */
   readonly before: Guarded | null
   readonly after: Guarded
 }
 
-/** A collection, and those of the changes, by index, of which its grants will say too much. */
+/** A collection, and the indexes of the changes after which its grants give too much. */
 export interface TooWide {
   readonly collectionId: number
   readonly changes: readonly number[]
@@ -34,12 +34,12 @@ export interface ReviewDeps {
   readonly clock: () => Date
 }
 
-/** Nothing that is asked of an object here is personal. */
+/** These conditions on objects do not depend on a user. */
 const nothing = { granted: () => [], files: () => [] }
 
 export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
   return {
-    /** `into`: the collection that new objects come into. */
+    /** `into`: the collection for new objects. */
     async find(tx: Queryable, changes: readonly Changing[], into: number | null): Promise<TooWide[]> {
       if (sharing.get().collections.length === 0 || changes.length === 0) return []
       const places = await placesOf(tx, changes, into)
@@ -64,7 +64,10 @@ export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
       )
     },
 
-    /** What becomes of it; whoever takes objects out needs the right to. @throws {AppError} `CollectionObjectInsufficientRights` */
+    /**
+     * Applies the policy; a caller needs the right to remove the objects.
+     * @throws {AppError} `CollectionObjectInsufficientRights`
+     */
     async settle(
       tx: Tx,
       actor: Actor,
@@ -95,7 +98,7 @@ export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
         const guards = indexes.map((index) => (changes[index] as Changing).after)
         const collection = byId.get(collectionId)
         const access = collection && accessTo(actor, collection, chains, clock().getTime())
-        // Of a collection that the caller may not see nothing is said.
+        // The error reveals nothing about a collection that the caller may not see.
         if (!access || guards.some((guard) => !access.mayList('unlink', guard)))
           throw new AppError('CollectionObjectInsufficientRights', { right: 'unlink' })
         return { collectionId, objectIds: guards.map(({ systemObjectId }) => systemObjectId) }
@@ -114,7 +117,7 @@ export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
   }
 }
 
-/** The changes by the shared collections that they are about. */
+/** The indexes of the changes, by the shared collections that they concern. */
 async function placesOf(
   q: Queryable,
   changes: readonly Changing[],

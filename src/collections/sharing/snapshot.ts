@@ -6,12 +6,12 @@ import type { Snapshots } from '../../platform/postgres/snapshot.ts'
 import type { SharedCollection, SharedCollections } from '../../rights/service.ts'
 import { listsOf, ownerRows, pinHolders, sharedRows } from './store.ts'
 
-/** Messages of this topic mean: lists, grants or places of collections changed. */
+/** A message of this topic means that lists, grants or places of collections have changed. */
 const topic = 'collections'
 
 export type KeptShares = Awaited<ReturnType<typeof openShares>>
 
-/** What collections share, in memory: 8 bytes for each entry of their lists. */
+/** The shares of collections, in memory: 8 bytes for each entry of their lists. */
 export async function openShares({ snapshots, bus }: { snapshots: Pick<Snapshots, 'open'>; bus: Bus }) {
   let owners: SharedCollections['owners'] = new Map()
   let ownersChanged = (): void => {}
@@ -29,11 +29,11 @@ export async function openShares({ snapshots, bus }: { snapshots: Pick<Snapshots
   owners = kept.get().owners
   return {
     get: kept.get,
-    /** `listener` is told when other people share something, or those who do are in other groups. */
+    /** `listener` is called when the users who share something change, or their groups do. */
     onOwners(listener: () => void): void {
       ownersChanged = listener
     },
-    /** All processes read again after the commit what has changed. */
+    /** All processes load the changes after the commit. */
     changed: (tx: Tx): Promise<void> => bus.publish(tx, topic),
   }
 }

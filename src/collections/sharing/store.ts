@@ -13,7 +13,7 @@ export interface SharedRow {
   readonly pinId: string | null
 }
 
-/** Who has entered the present PINs of the collections, as `pinHolder` names them. */
+/** The users who have entered the present PINs of the collections, as `pinHolder` names them. */
 export async function pinHolders(q: Queryable, ids: readonly number[]): Promise<ReadonlyMap<number, Set<string>>> {
   const holders = new Map(ids.map((id) => [id, new Set<string>()]))
   if (ids.length === 0) return holders
@@ -28,7 +28,7 @@ export async function pinHolders(q: Queryable, ids: readonly number[]): Promise<
   return holders
 }
 
-/** Collections with grants that give rights on objects, and all below them; those of archived users share nothing. */
+/** Collections with grants that give rights on objects, and all below them; collections of archived users share nothing. */
 export async function sharedRows(q: Queryable): Promise<SharedRow[]> {
   const { rows } = await q.query<SharedRow>(
     `with sharing as materialized (select id from collection where acl <> '[]' and gives_on_objects(acl))
@@ -49,7 +49,7 @@ export interface OwnerRow {
   readonly root: boolean
 }
 
-/** Users with their groups: where they were put, and those of all users of their type. */
+/** Users with their groups: assigned ones, and those of all users of their type. */
 export async function ownerRows(q: Queryable, userIds: readonly number[]): Promise<OwnerRow[]> {
   const { rows } = await q.query<OwnerRow>(
     `select u.id as "userId", u.system_rights ? 'system.root' or coalesce(bool_or(g.system_rights ? 'system.root'), false) as root,
@@ -103,7 +103,7 @@ function inParts(wanted: readonly { readonly id: number; readonly count: number 
   return parts
 }
 
-/** Eight bytes each, the highest first. */
+/** Eight bytes each, the most significant byte first. */
 function toNumbers(bytes: Buffer): Float64Array {
   const numbers = new Float64Array(bytes.length / 8)
   for (let index = 0; index < numbers.length; index++) {

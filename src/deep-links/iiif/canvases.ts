@@ -1,4 +1,4 @@
-/** Files as canvases: a picture in its pixels, a film and a sound in their seconds, a document by its pages. */
+/** Files as canvases: a picture has pixels, a film and a sound have seconds, a document has pages. */
 import { pageName, pageSizesOf } from '../../files/service.ts'
 import type { Wire } from '../../objects/service.ts'
 import type { FileWire } from '../files.ts'
@@ -14,14 +14,17 @@ interface VersionWire extends Wire {
   readonly duration?: string
 }
 
-/** How versions are addressed. */
+/** How addresses of versions are made. */
 export interface CanvasContext {
   readonly externalUrl: string
-  /** Address below which canvases have theirs. */
+  /** Base of the canvases' addresses. */
   readonly base: string
-  /** Addresses hold for whoever asks: of strangers, who are let in without a signature. Others get signed ones. */
+  /**
+   * Strangers get addresses without a signature, since they have access without one; these addresses are the same for all
+   * callers. Others get signed addresses.
+   */
   readonly isStranger: boolean
-  /** Where the file is downloaded as it was uploaded. */
+  /** The address of the original for downloads. */
   readonly originalOf: (file: FileWire) => string
 }
 
@@ -49,12 +52,12 @@ const sounds: Readonly<Record<string, string>> = {
   flac: 'audio/flac',
 }
 
-/** Pages of one document that are shown. */
+/** Most pages of one document that are shown. */
 const mostPages = 2000
 
 /**
- * None: nothing of the file can be shown to the reader. Each is made when it is taken.
- * @param number of the file, which its canvases are called by
+ * None: nothing of the file can be shown to the reader. Each canvas is made when it is read.
+ * @param number number of the file, used in the ids of its canvases
  */
 export function* canvasesOf(file: FileWire, number: number, context: CanvasContext): Generator<Wire> {
   const versions = shownVersions(file)
@@ -113,7 +116,7 @@ function canvas(name: string, body: Body, { context, file, label, thumbnail }: S
   }
 }
 
-/** The pages of a document, where the reader may look at it as it was uploaded and its pages are known. */
+/** The pages of a document, if the reader may see the original and its pages are known. */
 function pageBodies(file: FileWire, versions: readonly Named[], context: CanvasContext): readonly (() => Body)[] {
   const sizes = pageSizesOf((file.technical_metadata as Wire | undefined)?.page_sizes).slice(0, mostPages)
   const original = versions.find(([name]) => name === 'original')
@@ -129,7 +132,7 @@ function pageBodies(file: FileWire, versions: readonly Named[], context: CanvasC
   }))
 }
 
-/** The same picture, small: its service makes it. */
+/** The same picture as a thumbnail: made by its image service. */
 function smallOf({ resource, size }: Body): Wire | null {
   const [service] = (resource.service ?? []) as readonly [{ readonly id: string }?]
   if (!service || !size) return null
@@ -150,7 +153,7 @@ function kindOf(file: FileWire): string {
 
 type Named = readonly [name: string, version: VersionWire]
 
-/** Versions that are there and that the reader may look at. */
+/** Existing versions that the reader may see. */
 function shownVersions(file: FileWire): Named[] {
   const versions = (file.versions ?? {}) as Readonly<Record<string, VersionWire & { readonly _show_allowed?: boolean }>>
   return Object.entries(versions).filter(([, one]) => one._show_allowed === true && typeof one.url === 'string')
@@ -163,7 +166,7 @@ function bodyOf(file: FileWire, versions: readonly Named[], context: CanvasConte
   return pictureBody(file, versions, context)
 }
 
-/** The largest one that browsers play. */
+/** The largest version that browsers can play. */
 function playedBody(
   file: FileWire,
   versions: readonly Named[],
@@ -185,7 +188,7 @@ function playedBody(
   return { resource: { id, type, format: types[version.extension], ...(size ?? {}), duration }, size, duration }
 }
 
-/** The largest picture of it, in parts. */
+/** The largest picture of it with an image service. */
 function pictureBody(file: FileWire, versions: readonly Named[], context: CanvasContext): Body | null {
   const [largest] = pictures(versions).toSorted(([, a], [, b]) => Number(b.width) - Number(a.width))
   if (!largest) return null
@@ -196,7 +199,7 @@ function pictureBody(file: FileWire, versions: readonly Named[], context: Canvas
 const pictures = (versions: readonly Named[]): Named[] =>
   versions.filter(([, one]) => one.iiif_url !== undefined && sizeOf(one) !== null)
 
-/** A picture that fits into this many pixels is small enough for lists. */
+/** A picture that fits into a square of this many pixels is small enough for lists. */
 const thumbnailSide = 400
 
 function thumbnailOf(file: FileWire, versions: readonly Named[], context: CanvasContext): Wire | null {
@@ -220,7 +223,7 @@ function pictureResource(
   return imageAt(address, size)
 }
 
-/** A picture whose parts are had at an address. */
+/** A picture with an image service at an address. */
 function imageAt(address: string, size: { readonly width: number; readonly height: number }): Wire {
   return {
     id: `${address}/full/max/0/default.jpg`,

@@ -1,6 +1,6 @@
 /**
- * A collection as one of IIIF Presentation 3: collections below it, and the objects of its list that have something for viewers.
- * Long lists come in parts, which are collections of their own.
+ * A collection as a collection of IIIF Presentation 3: the collections below it, and those objects of its list that
+ * viewers can show. Long lists are split into parts, which are collections themselves.
  * @see https://iiif.io/api/presentation/3.0/#51-collection
  */
 import type { CollectionOutput, ReadablePage } from '../../collections/service.ts'
@@ -38,21 +38,21 @@ export interface IiifCollectionRequest {
   readonly actor: Actor
   readonly isStranger: boolean
   readonly id: number
-  /** Of a long list, counted from 1; null: the collection itself. */
+  /** The part of a long list, counted from 1; null: the collection itself. */
   readonly part: number | null
   readonly deadline: Deadline
 }
 
-/** Entries of a part, and those of a list that needs none. */
+/** Entries of a part, and most entries of a list without parts. */
 const partSize = 500
-/** Collections below that are told. */
+/** The most collections below that are listed. */
 const mostBelow = 1000
 
 export function createIiifCollections(deps: IiifCollectionDeps) {
   const { externalUrl, settings, collections } = deps
   const addressOf = (id: number): string => `${externalUrl}/api/v1/collection/iiif/${id}`
 
-  /** @throws {AppError} `ResourceNotFound` where there is nothing for viewers, `ObjectNotFound`, `RightRequired` */
+  /** @throws {AppError} `ResourceNotFound` where viewers can show nothing, `ObjectNotFound`, `RightRequired` */
   return async (request: IiifCollectionRequest): Promise<Wire> => {
     const { actor, id, part } = request
     const { collection } = await collections.read(actor, id)
@@ -101,7 +101,7 @@ export function createIiifCollections(deps: IiifCollectionDeps) {
     return manifestsOf(request, systemObjectIds)
   }
 
-  /** Of the objects that have a file that the caller may look at. */
+  /** Manifests of the objects with a file that the caller may see. */
   async function manifestsOf(
     { actor, isStranger, deadline }: IiifCollectionRequest,
     ids: readonly number[],

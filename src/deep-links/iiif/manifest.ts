@@ -31,11 +31,11 @@ export interface ManifestRequest {
   readonly isStranger: boolean
 }
 
-/** Of one manifest, about: pages of the last document come with it. */
+/** Approximate limit of one manifest: the last document is included with all its pages. */
 const mostCanvases = 10_000
 
 export function createManifests({ externalUrl, datamodel, settings, languages, formats }: ManifestDeps) {
-  /** @throws {AppError} `ResourceNotFound` where there is nothing that a viewer could show */
+  /** @throws {AppError} `ResourceNotFound` where a viewer can show nothing */
   return ({ link, object, wire, isStranger }: ManifestRequest): Wire => {
     const base = addressOf(externalUrl, object, link)
     const originalOf = (file: FileWire): string => `${base}/file/id/${file._id}`
@@ -67,7 +67,7 @@ export function createManifests({ externalUrl, datamodel, settings, languages, f
     }
   }
 
-  /** Other documents of the object. */
+  /** References to other documents of the object. */
   function pagesOf(base: string, label: Wire): Wire {
     const data = [
       ['json', 'application/json'],
@@ -84,7 +84,7 @@ export function createManifests({ externalUrl, datamodel, settings, languages, f
   }
 }
 
-/** The address of the object, whichever way it was asked for: by uuid, which tells no more than the manifest does. */
+/** The address of the object by its uuid, whichever selector was used: it reveals no more than the manifest does. */
 function addressOf(externalUrl: string, { uuid, mask }: LocatedObject, link: DeepLink): string {
   const version = link.version === null ? '' : `/version/${link.version}`
   const named = link.mask === null ? '' : `/mask/${encodeURIComponent(mask.name)}`

@@ -1,16 +1,16 @@
-/** Markdown as the HTML that IIIF lets stand in a manifest: few elements, and nothing that acts. */
+/** Markdown as the HTML that IIIF allows in a manifest: few elements, and no scripts. */
 import { Marked, type Tokens } from 'marked'
 import { escapeMarkup } from '../../platform/values/markup.ts'
 
-/** Characters that are read as Markdown; longer ones are shown as they are. */
+/** Most characters that are parsed as Markdown; longer texts are shown unchanged. */
 const longest = 20_000
 
-/** Of addresses in texts: where a reader may be led. */
+/** Allowed addresses of links in texts. */
 const harmless = /^(https?:\/\/|mailto:)/i
 
 const reader = new Marked({ gfm: true, breaks: true, async: false })
 
-/** The text in one element, as clients expect it of values that are HTML. */
+/** The text in one element, as viewers expect it of HTML values. */
 export function markdownToHtml(text: string): string {
   if (text.length > longest) return `<span>${escapeMarkup(text)}</span>`
   return `<span>${reader.parse(text, { async: false }).trim()}</span>`
@@ -66,7 +66,7 @@ reader.use({
     link({ href, tokens }) {
       return link(href, this.parser.parseInline(tokens))
     },
-    // Pictures of other servers would tell these who looks at the object.
+    // Pictures of other servers would reveal to these servers who views the object.
     image: ({ href, text }) => link(href, escapeMarkup(text)),
     table({ header, rows }) {
       const row = (cells: Tokens.TableCell[]): string =>
@@ -76,7 +76,7 @@ reader.use({
   },
 })
 
-/** Marked has some characters of texts escaped already. */
+/** Marked has already escaped some characters of texts. */
 function plainText(text: string): string {
   return text
     .replaceAll('&lt;', '<')

@@ -7,10 +7,10 @@ export interface Pair {
   readonly value: LanguageMap
 }
 
-/** Rows of a list that are shown. */
+/** Most rows of a list that are shown. */
 const mostRows = 200
 
-/** Pairs in the order of the mask; fields without a text have none. */
+/** Pairs in the order of the mask; fields without a text are left out. */
 export function metadataOf(fields: readonly FieldTree[], languages: readonly string[]): Pair[] {
   return fields.flatMap((field): Pair[] => {
     const value = languageMap(textsOf(field, languages))
@@ -52,13 +52,13 @@ function textOf(field: FieldTree, languages: readonly string[]): Text | undefine
   }
 }
 
-/** What an object is called; of those that the reader may not see there is nothing. */
+/** The title of an object; undefined if the reader may not see it. */
 export function titleOf(object: Wire, slot = '1'): Text | undefined {
   const standard = (object._standard ?? {}) as Readonly<Record<string, { readonly text?: Text } | undefined>>
   return standard[slot]?.text
 }
 
-/** The texts of a row as one: in all languages in which one of them is. */
+/** The texts of a row as one, in all languages that occur. */
 function joinedTexts(texts: readonly Text[], languages: readonly string[]): Text | undefined {
   if (texts.length === 0) return undefined
   const keys = new Set(texts.flatMap((text) => (typeof text === 'string' ? [] : Object.keys(text))))

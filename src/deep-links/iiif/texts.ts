@@ -1,4 +1,4 @@
-/** Texts in manifests: lists by language, where `none` has those that belong to no language. */
+/** Texts in manifests: lists by language, with `none` for texts without a language. */
 import { escapeMarkup } from '../../platform/values/markup.ts'
 
 export type LanguageMap = Readonly<Record<string, readonly string[]>>
@@ -23,7 +23,7 @@ export function languageMap(texts: readonly (Text | null | undefined)[]): Langua
   return Object.keys(found).length === 0 ? null : found
 }
 
-/** Values in which viewers look for HTML: what looks like it is a text all the same. */
+/** For values in which viewers look for HTML: plain text that looks like HTML is escaped. */
 export function asTexts(map: LanguageMap): LanguageMap {
   return Object.fromEntries(Object.entries(map).map(([key, values]) => [key, values.map(asText)]))
 }

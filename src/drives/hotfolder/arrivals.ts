@@ -1,18 +1,24 @@
-/** Contents that come over HTTP: beside the drop folders until they are whole, since nothing that is half there is to be seen. */
+/**
+ * Contents uploaded over HTTP are stored beside the drop folders until they are complete, so that no incomplete file is
+ * visible.
+ */
 import { randomUUID } from 'node:crypto'
 import { open, opendir, rename, statfs, unlink } from 'node:fs/promises'
 import { AppError } from '../../platform/errors.ts'
 import { lookAt, openFolder } from './folder.ts'
 
 const folder = '.arriving'
-/** Milliseconds after which nobody sends any more. */
+/** Milliseconds after which an upload is certainly no longer in progress. */
 const longest = 24 * 3_600_000
-/** Bytes between two looks at the room on the disk. */
+/** Bytes between two checks of the free space. */
 const lookEvery = 64 * 1024 * 1024
 
 export interface Arrived extends AsyncDisposable {
   readonly bytes: number
-  /** Gives it its name; what had the name before is gone. Otherwise it goes when it is disposed of. */
+  /**
+   * Gives the file its final name; a file that had the name before is replaced. Without this call, the file is removed on
+   * disposal.
+   */
   moveTo(path: string): Promise<void>
 }
 
@@ -82,7 +88,7 @@ function isFull(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
 }
 
-/** Takes away what came to no end. */
+/** Removes uploads that did not end. */
 export async function tidyArrivals(root: string): Promise<void> {
   await using place = await openFolder(root, [folder])
   if (!place) return

@@ -1,4 +1,4 @@
-/** Imports some files of one drop folder: taken over, stored, put into objects, and gone or marked as failed. */
+/** Imports some files of one drop folder: they are taken over, stored, put into objects, and then removed or marked as failed. */
 import { randomUUID } from 'node:crypto'
 import { rename, unlink } from 'node:fs/promises'
 import type { IngestedFile, IngestService } from '../../ingest/service.ts'
@@ -17,14 +17,14 @@ export interface BatchDeps extends StoreContentsDeps {
 }
 
 export interface BatchOptions {
-  /** Ends with the service. */
+  /** Aborted when the service stops. */
   readonly signal: AbortSignal
-  /** What would be tried again fails for good. */
+  /** This is the last attempt: errors that would otherwise be tried again are final. */
   readonly last: boolean
 }
 
 /**
- * Brings the files in, each once; what fails for a reason of its own is called `ERROR-…` afterwards.
+ * Imports the files, each once; a file that fails by its own fault is then named `ERROR-…`.
  * @throws {Error} where it may succeed later: the files keep the names of taken ones, and come first in the next run
  */
 export async function importBatch(
@@ -51,7 +51,7 @@ export async function importBatch(
   await release(db, claimant.run)
 }
 
-/** Gives files the names of taken ones; those that are not there any more, or have changed meanwhile, are left out. */
+/** Gives files the names of taken ones. Files that no longer exist or have changed meanwhile are left out. */
 async function takeAll(
   { root }: BatchDeps,
   target: DropTarget,
@@ -62,7 +62,7 @@ async function takeAll(
     for (const file of files) {
       const storedName = `${importing}${file.name}`
       if (file.storedName !== storedName) {
-        // Nobody else gives such names.
+        // Only the import gives such names.
         if (await lookAt(folder, storedName)) continue
         if (!(await renamed(folder, file.storedName, storedName))) continue
       }
@@ -90,7 +90,7 @@ async function bringIn(
     return files.map((file) => failure(file, error))
   }
   const { stored, refused, changed } = await storeContents(deps, target, files, signal).catch((error: unknown) => {
-    // The owner may upload nothing.
+    // For example, the owner may upload nothing.
     if (!isFinal(error) || signal.aborted) throw error
     return { stored: new Map(), refused: new Map(files.map((file) => [file, error])), changed: [] }
   })
@@ -116,7 +116,7 @@ async function bringIn(
   return [...results, ...[...refused].map(([file, error]) => failure(file, error))]
 }
 
-/** Takes away what is in objects, and marks what is not. */
+/** Removes files that are in objects, and marks the others. */
 async function finish({ root }: BatchDeps, target: DropTarget, results: readonly ImportResult[]): Promise<void> {
   const byFile = new Map(results.map((result) => [result.file, result]))
   await inFolders(root, target, [...byFile.keys()], async (folder, files) => {
@@ -132,7 +132,7 @@ async function finish({ root }: BatchDeps, target: DropTarget, results: readonly
 
 async function removeTaken(folder: Folder, { name, storedName }: DroppedFile): Promise<void> {
   await unlink(folder.at(storedName)).catch(ignoreMissing)
-  // Of an earlier attempt whose file somebody has given its name back.
+  // The log of an earlier attempt, if the failed file was given its old name again.
   if (await lookAt(folder, `${failed}${name}`)) return
   await unlinkFailureLog(folder, name)
 }
@@ -144,7 +144,7 @@ async function unlinkFailureLog(folder: Folder, name: string): Promise<void> {
   }
 }
 
-/** Under a name that nothing has: what has failed before stays as well. */
+/** Uses a free name: earlier failed files stay as well. */
 async function markFailed(folder: Folder, { name, storedName }: DroppedFile, message: string): Promise<void> {
   const free = await freeName(folder, name)
   if (await renamed(folder, storedName, `${failed}${free}`)) await writeFailureLog(folder, failureLogOf(free), message)
@@ -160,12 +160,12 @@ async function freeName(folder: Folder, name: string): Promise<string> {
   return free
 }
 
-/** The name that it was dropped under, where nothing has it by now. */
+/** Gives the file its original name again, if that is free. */
 async function giveBack(folder: Folder, { name, storedName }: DroppedFile): Promise<void> {
   if (!(await lookAt(folder, name))) await renamed(folder, storedName, name)
 }
 
-/** False: the file is not there any more. */
+/** False: the file no longer exists. */
 async function renamed(folder: Folder, from: string, to: string): Promise<boolean> {
   try {
     await rename(folder.at(from), folder.at(to))
@@ -180,7 +180,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }
 
-/** Folder by folder, each opened once; one that is gone is passed over. */
+/** Folder by folder, each opened once; a missing folder is skipped. */
 async function inFolders(
   root: string,
   { uuid }: DropTarget,
@@ -194,12 +194,12 @@ async function inFolders(
   }
 }
 
-/** What is refused, and would be refused again. */
+/** Errors that would occur again. */
 function isFinal(error: unknown): error is AppError {
   return error instanceof AppError && error.status < 500 && !isPassing(error)
 }
 
-/** A lock, a full disk, a busy database: however long it takes, it is not the fault of a file. */
+/** A lock, a full disk, a busy database: such errors are not the fault of a file, however long they last. */
 function isPassing(error: unknown): boolean {
   return error instanceof AppError && [423, 429, 503, 507].includes(error.status)
 }
@@ -208,7 +208,7 @@ function failure(file: DroppedFile, error: unknown): ImportResult {
   return { file, systemObjectIds: [], fileId: null, status: 'error', message: messageOf(error) }
 }
 
-/** Of what is our own fault nothing is told that only operators may read. */
+/** Our own errors are reported without details, which only operators may read. */
 function messageOf(error: unknown): string {
   return error instanceof AppError ? `${error.code}: ${error.message}` : 'ServerGeneric: The import failed.'
 }

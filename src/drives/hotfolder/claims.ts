@@ -1,4 +1,7 @@
-/** Claims on files that are being imported: in the database, so that no file comes in twice, whatever ends when. */
+/**
+ * Claims on files that are being imported. They are in the database, so that no file is imported twice, whichever process
+ * ends at whatever time.
+ */
 import { createHash } from 'node:crypto'
 import { numbersText, type Queryable, type Tx } from '../../platform/postgres/db.ts'
 import type { DroppedFile } from './model.ts'
@@ -15,8 +18,8 @@ const placeOf = ({ folders, name }: Pick<DroppedFile, 'folders' | 'name'>): Buff
     .digest()
 
 /**
- * Claims files for a run; those of them that it got. Of the others an earlier run has put the same content into an object. What
- * another run holds that has not come to its end is taken from it: it can mark nothing any more.
+ * Claims files for a run; answers those that it got. For the others, an earlier run has already put the same content into
+ * an object. Files of another run that has not ended are taken from it: that run can no longer mark them.
  */
 export async function claim(
   q: Queryable,
@@ -46,7 +49,8 @@ export async function claim(
 }
 
 /**
- * Marks files whose objects the transaction writes. One may come into several objects by several transactions of a run.
+ * Marks files whose objects the transaction writes. A file may come into several objects by several transactions of a
+ * run.
  * @throws {Error} where another run has taken them over
  */
 export async function markDone(tx: Tx, { collectionId, run }: Claimant, files: readonly DroppedFile[]): Promise<void> {
@@ -59,12 +63,12 @@ export async function markDone(tx: Tx, { collectionId, run }: Claimant, files: r
   if (rowCount !== files.length) throw new Error('another process imports these files')
 }
 
-/** A run has come to its end: its files are gone from the disk, or will be tried again. */
+/** Ends a run: its files are removed, marked as failed, or given back to be tried again. */
 export async function release(q: Queryable, run: string): Promise<void> {
   await q.query('delete from hotfolder_claim where run = $1', [run], 'hotfolder-release')
 }
 
-/** The files are gone from the disk. */
+/** Forgets claims of files that are removed from the disk. */
 export async function forget(q: Queryable, collectionId: number, files: readonly DroppedFile[]): Promise<void> {
   await q.query(
     'delete from hotfolder_claim where collection_id = $1 and place = any($2::bytea[])',
@@ -73,7 +77,7 @@ export async function forget(q: Queryable, collectionId: number, files: readonly
   )
 }
 
-/** Claims of runs that ended with their process, and whose files somebody has taken away since. */
+/** Removes claims of runs that ended with their process, and whose files were removed by others since. */
 export async function forgetOld(q: Queryable): Promise<void> {
   await q.query(`delete from hotfolder_claim where claimed_at < now() - interval '30 days'`, [], 'hotfolder-forget-old')
 }

@@ -1,6 +1,6 @@
 /**
- * Imports what is dropped into the hotfolder. One process does it at a time, under a lock of the database; drop folders take turns,
- * some files at a time, so that one with many keeps no other waiting for long.
+ * Imports files from the hotfolder. One process does it at a time, under a lock of the database. Drop folders take turns,
+ * some files at a time, so that a folder with many files does not delay others for long.
  */
 import { constants } from 'node:fs'
 import { mkdir, open, opendir } from 'node:fs/promises'
@@ -27,20 +27,23 @@ export interface CrawlerOptions extends BatchDeps {
 
 const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
 
-/** Advisory lock under which files are imported; `strg` and a number of our own. */
+/** Advisory lock for the import; `strg` and a number of our own. */
 const lock = 0x73747267_0012n
-/** Files and bytes of one import: what is more waits for its turn. A larger file comes alone. */
+/** Files and bytes of one import: further files wait. A larger file is imported alone. */
 const batch = { files: 250, bytes: 256 * 1024 * 1024 }
-/** Drop folders that are imported from at the same time. */
+/** Drop folders that are imported at the same time. */
 const atATime = 3
-/** Names of folders that are asked about at a time. */
+/** Names of folders that are looked up at a time. */
 const foldersAtATime = 200
-/** Milliseconds between two looks at the clock. */
+/** Milliseconds between two checks of the time. */
 const tick = 1000
-/** Imports that failed for another reason than their files: then files come one by one, and in the end fail. */
+/**
+ * Number of failed imports, for other reasons than their files, after which files are imported one by one, and after
+ * which they fail.
+ */
 const [triesAlone, mostTries] = [3, 6]
 
-/** What a drop folder waits for. */
+/** The time at which a drop folder is tried again. */
 interface Pause {
   readonly until: number
   readonly tries: number
@@ -71,7 +74,7 @@ export function createCrawler(options: CrawlerOptions): Periodic {
     } finally {
       silence()
       client.off('error', onLost)
-      // The lock goes with its connection.
+      // The lock is released with its connection.
       client.release(broken || lost)
       due = performance.now() + 1000 * Math.min(5, Math.max(1, settings().hotfolder_wait_sec / 3))
     }
@@ -82,7 +85,7 @@ export function createCrawler(options: CrawlerOptions): Periodic {
     return rows[0]?.mine === true
   }
 
-  /** Collections with upload settings of their own have a drop folder. */
+  /** Makes drop folders for collections with their own upload settings. */
   async function prepare(): Promise<void> {
     await mkdir(root, { recursive: true, mode: 0o770 })
     await tidyArrivals(root)
@@ -93,7 +96,7 @@ export function createCrawler(options: CrawlerOptions): Periodic {
     }
   }
 
-  /** A turn of each drop folder; false: nothing was there to be imported. */
+  /** One turn of each drop folder; false: there was nothing to import. */
   async function round(stopped: () => boolean): Promise<boolean> {
     let imported = false
     let some: string[] = []
@@ -133,7 +136,7 @@ export function createCrawler(options: CrawlerOptions): Periodic {
     return imported
   }
 
-  /** Some files of one drop folder; false: none was there, or they are tried again later. */
+  /** Imports some files of one drop folder; false: there were none, or they are tried again later. */
   async function importFrom(
     target: DropTarget,
     { collectionId, uuid }: DropOwner,
@@ -153,7 +156,7 @@ export function createCrawler(options: CrawlerOptions): Periodic {
         bytes: batch.bytes,
       })
       if (files.length === 0) {
-        // A folder that takes long to look through is looked through less often.
+        // A folder that takes long to read is read less often.
         pauses.set(collectionId, { until: performance.now() + 10 * (performance.now() - began), tries })
         return false
       }
@@ -186,14 +189,14 @@ export function createCrawler(options: CrawlerOptions): Periodic {
   }
 }
 
-/** Folders that are named by a uuid. */
+/** Folders whose name is a uuid. */
 async function* dropFolders(root: string): AsyncGenerator<string> {
   for await (const entry of await opendir(root, { bufferSize: 500 })) {
     if (entry.isDirectory() && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(entry.name)) yield entry.name
   }
 }
 
-/** The moment by the clock of the file system, which may be that of another machine. */
+/** The time of the file system's clock, which may be that of another machine. */
 async function clockOf(root: string): Promise<number> {
   const probe = await open(join(root, '.clock'), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)
   try {

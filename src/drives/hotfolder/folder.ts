@@ -1,6 +1,6 @@
 /**
- * Folders of the hotfolder. Others write there too, so no link is followed: a folder is opened step by step, and everything in it
- * is named from its descriptor. Between a look at a name and its use it may become another thing.
+ * Folders of the hotfolder. Other programs write there, too, so no link is followed: a folder is opened step by step, and
+ * its entries are addressed by its descriptor. An entry may be replaced between a check of its name and its use.
  */
 import { constants, existsSync } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, realpath } from 'node:fs/promises'
@@ -8,19 +8,19 @@ import { join } from 'node:path'
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 
-/** A folder that is open: what is in it is named by `at`. */
+/** An open folder: `at` gives the paths of its entries. */
 export interface Folder extends AsyncDisposable {
   at(name: string): string
   /** The folder itself. */
   readonly path: string
 }
 
-/** Where the system has names for descriptors. */
+/** Whether the system has paths for descriptors. */
 const byDescriptor = process.platform === 'linux' && existsSync('/proc/self/fd')
 
 /**
- * A folder below `root`; null where there is none, or something else. The root itself is the administrator's: it may be a link.
- * With `make` folders that are missing are made.
+ * A folder below `root`; null where there is none, or something else. The root itself belongs to the administrator and
+ * may be a link. With `make`, missing folders are made.
  */
 export async function openFolder(
   root: string,
@@ -53,7 +53,7 @@ async function openOne(path: string, more: number): Promise<FileHandle | null> {
   return open(path, O_RDONLY | O_DIRECTORY | more).catch(nothing)
 }
 
-/** Without such names: the path is looked at once, before it is used. */
+/** Without paths for descriptors: the path is checked once, before it is used. */
 async function openReal(root: string, steps: readonly string[], make: boolean): Promise<Folder | null> {
   const base = await realpath(root).catch(nothing)
   if (base === null) return null
@@ -72,13 +72,13 @@ function ignoreExisting(error: NodeJS.ErrnoException): void {
 
 const absent: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EMLINK', 'ENAMETOOLONG'])
 
-/** As an answer to a failure that only says that there is nothing of the kind. */
+/** Null for an error that only means that there is no such entry. */
 export function nothing(error: NodeJS.ErrnoException): null {
   if (absent.has(error.code)) return null
   throw error
 }
 
-/** A file for reading; null where there is none, a link, a pipe or anything else. The caller closes it. */
+/** Opens a file for reading; null where there is none, or a link, a pipe or anything else. The caller closes it. */
 export async function openFile(folder: Folder, name: string): Promise<FileHandle | null> {
   const handle = await open(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(nothing)
   if (!handle) return null
@@ -88,11 +88,11 @@ export async function openFile(folder: Folder, name: string): Promise<FileHandle
   return null
 }
 
-/** What stands under a name, if it is a file with no other name or a folder. */
+/** The entry with a name, if it is a folder, or a file without other hard links. */
 export async function lookAt(folder: Folder, name: string) {
   const info = await lstat(folder.at(name)).catch(nothing)
   if (!info) return null
   if (info.isDirectory()) return info
-  // A second name may be somewhere where whoever made this one may not read.
+  // A second hard link may lead to a folder that its creator cannot read.
   return info.isFile() && info.nlink === 1 ? info : null
 }

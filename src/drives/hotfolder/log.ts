@@ -7,7 +7,7 @@ import { logName, oldLogName } from './names.ts'
 
 const { O_WRONLY, O_CREAT, O_APPEND, O_TRUNC, O_NOFOLLOW, O_NONBLOCK } = constants
 
-/** Bytes after which a log is put aside; the one that was put aside before goes. */
+/** Bytes after which a log is renamed; an earlier renamed log is replaced. */
 const longestLog = 10 * 1024 * 1024
 
 const columns = ['date', 'user', 'path', 'file', 'size', 'system_object_id', 'file_eas_id', 'status', 'msg']
@@ -37,14 +37,14 @@ export async function appendLog(folder: Folder, user: string, results: readonly 
   await write(folder, logName, O_APPEND, `${header}${rows.join('\n')}\n`)
 }
 
-/** A text that neither ends a cell nor a row. */
+/** A text without characters that end a cell or a row. */
 function asCell(value: string | number): string {
   return String(value)
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .slice(0, 2000)
 }
 
-/** What such a log begins with, so that it is never taken for a file to import. */
+/** The first line of such a log, so that it is never taken for a file to import. */
 const failureLogBegins = 'This file could not be imported.'
 
 /** The log beside a failed file. */
@@ -61,7 +61,7 @@ async function write(folder: Folder, name: string, how: number, text: string): P
   }
 }
 
-/** A log of an import that failed, whatever its file is called by now. */
+/** Whether a file is the log of a failed import, even after a rename. */
 export async function isFailureLog(folder: Folder, name: string, bytes: number): Promise<boolean> {
   if (!name.endsWith('.log') || bytes > 10_000) return false
   await using handle = await openFile(folder, name)

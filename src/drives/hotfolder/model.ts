@@ -1,32 +1,32 @@
 /**
- * Vocabulary of the hotfolder. The *hotfolder* is a folder on disk in which a collection has a *drop folder*, named by its uuid. A
- * *dropped file* is one that waits there. It has *settled* when nothing about it has changed for a while. A *taken* file is called
- * `IMPORTING-…` and is being imported; a *failed* one is called `ERROR-…` and stays. A *claim* is a row in the database that tells
- * whether a taken file is in an object already.
+ * Vocabulary of the hotfolder. The *hotfolder* is a folder on disk in which a collection has a *drop folder*, named by
+ * its uuid. A *dropped file* waits there. It has *settled* when it has not changed for a while. A *taken* file is named
+ * `IMPORTING-…` and is being imported; a *failed* one is named `ERROR-…` and stays. A *claim* is a row in the database
+ * that records whether a taken file is already in an object.
  */
 import type { Actor } from '../../platform/actor.ts'
 
-/** Where a file is below a drop folder. */
+/** A file below a drop folder. */
 export interface DroppedFile {
   /** Folders below the drop folder. */
   readonly folders: readonly string[]
-  /** As it was dropped: without what the import puts before it. */
+  /** The name as dropped: without the prefix of the import. */
   readonly name: string
-  /** As it is called on disk now. */
+  /** Its present name on disk. */
   readonly storedName: string
   readonly bytes: number
-  /** Milliseconds; a content that is written to later has another one. */
+  /** Milliseconds; a later write changes it. */
   readonly modified: number
 }
 
-/** A collection that files are dropped for, and as whom they are imported. */
+/** A collection for dropped files, and the user for the import. */
 export interface DropTarget {
   readonly collectionId: number
   readonly uuid: string
   readonly actor: Actor
 }
 
-/** What became of a file. */
+/** The result for a file. */
 export interface ImportResult {
   readonly file: DroppedFile
   readonly systemObjectIds: readonly number[]
@@ -35,7 +35,7 @@ export interface ImportResult {
   readonly message: string
 }
 
-/** An entry of a drop folder as clients see it. */
+/** An entry of a drop folder, for clients. */
 export interface StagedFolder {
   readonly kind: 'folder'
   readonly name: string
@@ -55,7 +55,7 @@ export interface StagedFile {
 
 export type StagedEntry = StagedFolder | StagedFile
 
-/** Folders below each other in a drop folder. */
+/** Levels of folders in a drop folder. */
 export const mostFolders = 20
-/** Names of one drop folder that are looked at in a run. */
+/** Names of one drop folder that are read in a run. */
 export const mostNames = 50_000

@@ -25,7 +25,7 @@ import { type DropFolder, type HotfolderService, hotfolderPath, type Spot } from
 
 type Asked = AskedOf<DropFolder>
 
-/** The share into which files are dropped; reading shows what waits to be imported, never what the collection has. */
+/** The share into which files are dropped. It shows files that wait to be imported, never the content of the collection. */
 export function registerHotfolderRoutes(http: HttpApp, { hotfolder }: { hotfolder: HotfolderService }): void {
   const answers = { get, put, remove, propfind, proppatch, mkcol, move, lock, unlock }
   registerVerbs<DropFolder>(http, hotfolderPath, hotfolder.open, answers)
@@ -109,7 +109,10 @@ export function registerHotfolderRoutes(http: HttpApp, { hotfolder }: { hotfolde
     return reply.status(201).send()
   }
 
-  /** Of files alone: what is locked is not imported. A folder could not be locked with all that comes into it. */
+  /**
+   * Only files can be locked: a locked file is not imported. A folder could not be locked together with all files that
+   * come into it.
+   */
   async function lock(asked: Asked): Promise<FastifyReply> {
     const { request, reply, share: drop, steps } = asked
     const body = await textOf(request)
@@ -123,7 +126,7 @@ export function registerHotfolderRoutes(http: HttpApp, { hotfolder }: { hotfolde
     await hotfolder.accept(drop, spot, 0)
     const seconds = secondsOf(request.headers.timeout)
     const taken = await hotfolder.locks.take(place, { deep: false, owner, seconds })
-    // A name that nothing has is taken at the same time (RFC 4918, 7.3).
+    // A lock on a name that does not exist also creates it (RFC 4918, 7.3).
     await hotfolder.announce(drop, spot)
     return sendLock(reply.status(201), taken, href)
   }
@@ -134,7 +137,7 @@ export function registerHotfolderRoutes(http: HttpApp, { hotfolder }: { hotfolde
     return reply.status(204).send()
   }
 
-  /** The conditions of the request, and the locks of others. @throws {AppError} `PreconditionFailed`, `ResourceLocked` */
+  /** Checks the conditions of the request, and the locks of others. @throws {AppError} `PreconditionFailed`, `ResourceLocked` */
   async function assertMayWrite({ request, share }: Asked, { steps, entry }: Spot): Promise<void> {
     const held = await hotfolder.locks.at(hotfolder.lockable(share, steps))
     await hotfolder.assertFree(share, steps, assertConditions(request, entry, held))

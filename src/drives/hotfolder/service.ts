@@ -1,6 +1,6 @@
 /**
- * The hotfolder: files that are dropped into the folder of a collection come into objects by its upload settings. This is the share
- * by which clients drop them and look at what waits; the crawler imports. See docs/drives.md.
+ * The hotfolder: files dropped into the folder of a collection come into objects by its upload settings. This is the
+ * share into which clients drop them and where they see waiting ones; the crawler imports them. See docs/drives.md.
  */
 import { mkdir, open, opendir, rename, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -30,13 +30,13 @@ export interface HotfolderDeps extends RootDeps {
   readonly limits: UsageLimits & { readonly reserve: number }
 }
 
-/** What a client has mounted. */
+/** The share that a client has mounted. */
 export interface DropFolder {
   readonly actor: Actor
   readonly collection: DriveRoot
 }
 
-/** What stands at a path; null: nothing does. */
+/** The entry at a path; null: there is none. */
 export interface Spot {
   readonly steps: readonly string[]
   readonly entry: StagedEntry | null
@@ -50,14 +50,14 @@ export function createHotfolderService(deps: HotfolderDeps) {
 
   const within = ({ collection }: DropFolder, steps: readonly string[]) => openFolder(root, [collection.uuid, ...steps])
 
-  /** The folder that a path lies in. @throws {AppError} `PathConflict` where it is missing */
+  /** The folder that contains a path. @throws {AppError} `PathConflict` where it is missing */
   async function parentOf(drop: DropFolder, steps: readonly string[]): Promise<Folder> {
     const folder = await within(drop, steps.slice(0, -1))
     if (!folder) throw new AppError('PathConflict')
     return folder
   }
 
-  /** @throws {AppError} for names that are not taken */
+  /** @throws {AppError} for names that are not allowed */
   function assertTaken(steps: readonly string[]): string {
     const name = steps.at(-1)
     if (name === undefined) throw new AppError('PathConflict')
@@ -66,7 +66,7 @@ export function createHotfolderService(deps: HotfolderDeps) {
     return name
   }
 
-  /** How much lies there; files of the service itself are counted too. */
+  /** Counts files and bytes there, including files of the service itself. */
   async function measure({ collection }: DropFolder): Promise<UsageLimits> {
     let [files, bytes] = [0, 0]
     for (const { folders, names } of await listAll(root, collection.uuid)) {
@@ -83,7 +83,7 @@ export function createHotfolderService(deps: HotfolderDeps) {
   async function count(drop: DropFolder, bytes: number): Promise<void> {
     const { id } = drop.collection
     if (await addUsage(db, id, bytes, limits)) return
-    // What has been imported since is not counted off until then.
+    // Files imported since are only subtracted by this measurement.
     if (!(await mayMeasure(db, id))) throw full()
     await setUsage(db, id, await measure(drop))
     if (!(await addUsage(db, id, bytes, limits))) throw full()
@@ -117,7 +117,7 @@ export function createHotfolderService(deps: HotfolderDeps) {
       return { steps, entry: info ? entryOf(name ?? '', info) : null }
     },
 
-    /** What lies in a folder: files that wait, those that are being imported, failed ones and logs. */
+    /** The entries of a folder: waiting files, those being imported, failed ones and logs. */
     async list(drop: DropFolder, steps: readonly string[]): Promise<StagedEntry[]> {
       await using folder = await within(drop, steps)
       if (!folder) throw new AppError('ResourceNotFound')
@@ -131,7 +131,7 @@ export function createHotfolderService(deps: HotfolderDeps) {
       return entries.sort((one, other) => (one.name < other.name ? -1 : 1))
     },
 
-    /** What locks are on: names here are none of the drive of the collection. */
+    /** The key of locks: names here are distinct from those of the collection's drive. */
     lockable({ collection }: DropFolder, steps: readonly string[]): Lockable {
       return { collectionId: collection.id, name: `${lockPrefix}${steps.join('/')}`, path: [] }
     },
@@ -142,9 +142,9 @@ export function createHotfolderService(deps: HotfolderDeps) {
     },
 
     /**
-     * Before a content is read: whether the name can be taken, and how long the content may be.
-     * @throws {AppError} `DotFilenameNotAllowed`, `EasInvalidFilename`, `PathConflict`, `CollectionUploadNoObjectFound`, `RightRequired`,
-     * `HotfolderFull`
+     * Before a content is read: checks whether the name is allowed, and answers how long the content may be.
+     * @throws {AppError} `DotFilenameNotAllowed`, `EasInvalidFilename`, `PathConflict`, `CollectionUploadNoObjectFound`,
+     * `RightRequired`, `HotfolderFull`
      */
     async accept(drop: DropFolder, { steps, entry }: Spot, bytes: number): Promise<number> {
       assertTaken(steps)
@@ -157,14 +157,14 @@ export function createHotfolderService(deps: HotfolderDeps) {
       return Math.min(largest, limits.bytes)
     },
 
-    /** Puts a content under a name; the import takes it from there. @throws {AppError} */
+    /** Stores a content with a name; the import takes it from there. @throws {AppError} */
     async drop(drop: DropFolder, { steps }: Spot, content: AsyncIterable<Buffer>, most: number): Promise<void> {
       await using arrived = await receive(root, content, { most, reserve: limits.reserve })
       await count(drop, arrived.bytes)
       await place(drop, steps, arrived)
     },
 
-    /** An empty file under a name that nothing has: it is not imported. @throws {AppError} */
+    /** Makes an empty file with a free name: it is not imported. @throws {AppError} */
     async announce(drop: DropFolder, { steps, entry }: Spot): Promise<void> {
       if (entry !== null) return
       await using arrived = await receive(root, nothingToRead(), { most: 0, reserve: limits.reserve })
@@ -172,7 +172,7 @@ export function createHotfolderService(deps: HotfolderDeps) {
       await place(drop, steps, arrived)
     },
 
-    /** Makes a folder; one that is there stays as it is. @throws {AppError} `PathConflict` */
+    /** Makes a folder; an existing one is not changed. @throws {AppError} `PathConflict` */
     async makeFolder(drop: DropFolder, { steps, entry }: Spot): Promise<void> {
       if (entry?.kind === 'folder') return
       const name = assertTaken(steps)
@@ -183,7 +183,7 @@ export function createHotfolderService(deps: HotfolderDeps) {
       await mkdir(folder.at(name), { mode: 0o770 })
     },
 
-    /** Takes away what waits, or an empty folder. @throws {AppError} `PathConflict`, `ResourceLocked` */
+    /** Removes a waiting file, or an empty folder. @throws {AppError} `PathConflict`, `ResourceLocked` */
     async remove(drop: DropFolder, { steps, entry }: Spot): Promise<void> {
       const name = steps.at(-1)
       if (!entry || name === undefined) throw new AppError('PathConflict')
@@ -198,7 +198,7 @@ export function createHotfolderService(deps: HotfolderDeps) {
       )
     },
 
-    /** Gives what waits another name. @throws {AppError} `PathConflict`, `ResourceLocked` */
+    /** Renames a waiting file. @throws {AppError} `PathConflict`, `ResourceLocked` */
     async move(drop: DropFolder, from: Spot, to: Spot): Promise<void> {
       const name = from.steps.at(-1)
       if (!from.entry || name === undefined || to.entry) throw new AppError('PathConflict')
@@ -209,14 +209,14 @@ export function createHotfolderService(deps: HotfolderDeps) {
       await using into = await parentOf(drop, to.steps)
       await rename(folder.at(name), into.at(target)).catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') throw new AppError('ResourceNotFound')
-        // A folder into itself, or onto something that has come meanwhile.
+        // A folder was moved into itself, or the target exists meanwhile.
         if (['EINVAL', 'EEXIST', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR'].includes(error.code ?? ''))
           throw new AppError('PathConflict')
         throw error
       })
     },
 
-    /** The content of what waits. @throws {AppError} `ResourceNotFound` where it is gone */
+    /** The content of a waiting file. @throws {AppError} `ResourceNotFound` where it no longer exists */
     async read(drop: DropFolder, steps: readonly string[], range?: { start: number; end: number }): Promise<Readable> {
       await using folder = await parentOf(drop, steps)
       const handle = await openFile(folder, steps.at(-1) as string)
@@ -226,7 +226,7 @@ export function createHotfolderService(deps: HotfolderDeps) {
   }
 }
 
-/** What is being imported is nobody's to change. */
+/** A file that is being imported must not be changed. */
 function assertNotTaken(name: string): void {
   if (name.startsWith(importing)) throw new AppError('ResourceLocked')
 }
@@ -247,7 +247,7 @@ function entryOf(name: string, info: Info): StagedEntry {
   return { kind: 'staged', bytes: info.size, etag, ...common } satisfies StagedFile
 }
 
-/** What was answered lies on stable storage. */
+/** Once the service has answered, the change is on stable storage. */
 async function sync({ path }: Folder): Promise<void> {
   const handle = await open(path, 'r')
   try {

@@ -1,4 +1,4 @@
-/** Puts the contents of taken files into the store of files. */
+/** Stores the contents of taken files in the file service. */
 import type { FileService } from '../../files/service.ts'
 import type { IngestedFile } from '../../ingest/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -11,7 +11,7 @@ export interface StoreContentsDeps {
   readonly files: Pick<FileService, 'permission' | 'put'>
 }
 
-/** A file is another one than it was when it was taken: somebody still writes to it, or has taken it away. */
+/** A file has changed since it was taken: a program still writes to it, or has removed it. */
 class Changed extends Error {
   readonly file: DroppedFile
   constructor(file: DroppedFile) {
@@ -23,14 +23,14 @@ class Changed extends Error {
 export interface StoredContents {
   readonly stored: ReadonlyMap<DroppedFile, IngestedFile>
   readonly refused: ReadonlyMap<DroppedFile, AppError>
-  /** Those that are not settled after all. */
+  /** Files that were still being written. */
   readonly changed: readonly DroppedFile[]
 }
 
 const more = { filenames: [], references: [], parents: [], versions: [] }
 const wish = { produce: () => true, priority: 0 }
 
-/** All at once, or, where one is refused, one after the other. @throws {Error} where it may succeed later */
+/** Stores all at once, or, if one is refused, one after the other. @throws {Error} where it may succeed later */
 export async function storeContents(
   deps: StoreContentsDeps,
   { actor, uuid }: DropTarget,

@@ -6,10 +6,10 @@ export interface DropOwner {
   readonly ownerId: number
 }
 
-/** Most drop folders that are looked at. */
+/** Most drop folders that are read. */
 const mostDropFolders = 100_000
 
-/** Collections with these uuids whose owners may act. */
+/** Collections with these uuids, except for those of archived owners. */
 export async function dropOwners(q: Queryable, uuids: readonly string[]): Promise<DropOwner[]> {
   const { rows } = await q.query<DropOwner>(
     `select c.id as "collectionId", c.uuid, c.owner_user as "ownerId" from collection c
@@ -21,7 +21,7 @@ export async function dropOwners(q: Queryable, uuids: readonly string[]): Promis
   return rows
 }
 
-/** Collections with upload settings of their own. */
+/** Collections with their own upload settings. */
 export async function uploadCollections(q: Queryable): Promise<string[]> {
   const { rows } = await q.query<{ uuid: string }>(
     `select uuid from collection where create_object is not null order by id limit ${mostDropFolders}`,
@@ -31,10 +31,10 @@ export async function uploadCollections(q: Queryable): Promise<string[]> {
   return rows.map(({ uuid }) => uuid)
 }
 
-/** How locks tell names in drop folders from those of drives, which have no slash. */
+/** The prefix distinguishes names in drop folders from those in drives, which have no slash. */
 export const lockPrefix = 'hotfolder/'
 
-/** Paths in drop folders that are locked, in small letters, by collection. */
+/** Locked paths in drop folders, in small letters, by collection. */
 export async function lockedPaths(
   q: Queryable,
   collectionIds: readonly number[],
@@ -53,7 +53,7 @@ export interface UsageLimits {
   readonly bytes: number
 }
 
-/** Counts a file that is dropped; false: there would be more than may be. */
+/** Counts a dropped file; false: the limit would be exceeded. */
 export async function addUsage(q: Queryable, collectionId: number, bytes: number, most: UsageLimits): Promise<boolean> {
   if (bytes > most.bytes || most.files < 1) return false
   const { rowCount } = await q.query(
@@ -66,7 +66,7 @@ export async function addUsage(q: Queryable, collectionId: number, bytes: number
   return rowCount === 1
 }
 
-/** Whether it is time to look how much there is: for one request in ten seconds. */
+/** Whether the usage may be measured now: by one request in ten seconds. */
 export async function mayMeasure(q: Queryable, collectionId: number): Promise<boolean> {
   const { rowCount } = await q.query(
     `update hotfolder_usage set measured_at = now()

@@ -1,4 +1,4 @@
-/** What lies in drop folders, and what of it can be imported now. */
+/** Entries of drop folders, and those that can be imported now. */
 import { opendir } from 'node:fs/promises'
 import { nameKey } from '../names.ts'
 import { lookAt, openFolder } from './folder.ts'
@@ -12,7 +12,7 @@ interface Listed {
   readonly names: readonly string[]
 }
 
-/** All folders below a drop folder with the names in them; those beyond the limits are left for later. */
+/** All folders below a drop folder with the names in them; folders beyond the limits are left for later. */
 export async function listAll(root: string, uuid: string): Promise<Listed[]> {
   const found: Listed[] = []
   const open: (readonly string[])[] = [[]]
@@ -34,18 +34,18 @@ export async function listAll(root: string, uuid: string): Promise<Listed[]> {
 }
 
 export interface Ripe {
-  /** The moment by the clock of the file system, in milliseconds. */
+  /** The time of the file system's clock, in milliseconds. */
   readonly now: number
-  /** Milliseconds for which nothing about a file has changed. */
+  /** Milliseconds without a change after which a file has settled. */
   readonly settled: number
-  /** Paths, in small letters, of files that somebody has locked. */
+  /** Paths of locked files, in small letters. */
   readonly locked: ReadonlySet<string>
   /** Files and bytes that are wanted; one file may have more. */
   readonly files: number
   readonly bytes: number
 }
 
-/** The next files to be imported, in their order. Those that an import has taken before and not finished come first. */
+/** The next files to be imported, in their order. Files taken by an earlier import that did not finish come first. */
 export async function ripeFiles(root: string, uuid: string, wanted: Ripe): Promise<DroppedFile[]> {
   const listed = await listAll(root, uuid)
   const candidates = listed.flatMap(({ folders, names }) => {
@@ -62,7 +62,7 @@ export async function ripeFiles(root: string, uuid: string, wanted: Ripe): Promi
     if (ripe.length >= wanted.files || bytes >= wanted.bytes) break
     if (one.waits) continue
     const group = [...one.folders, stemOf(one.name)].join('/')
-    // The raw file of a photograph is still on its way.
+    // The raw file of the photograph is still being written.
     if (isJpeg(one.name) && growing === group) continue
     const state = await stateOf(root, uuid, one, wanted)
     if (state === 'growing' && !isJpeg(one.name)) growing = group
@@ -79,7 +79,7 @@ interface Candidate {
   readonly name: string
   readonly storedName: string
   readonly taken: boolean
-  /** One of the same name is in hand. */
+  /** A file with the same name is being imported. */
   readonly waits: boolean
 }
 
@@ -100,7 +100,7 @@ async function stateOf(
   if (!folder || !info?.isFile()) return 'none'
   if (!taken) {
     if (locked.has(nameKey([...folders, name].join('/')))) return 'growing'
-    // What says to have been written to later than now says nothing.
+    // A modification time in the future is useless.
     const written = info.mtimeMs > now ? info.ctimeMs : Math.max(info.ctimeMs, info.mtimeMs)
     if (now - written < settled) return 'growing'
     if (info.size === 0 || (await isFailureLog(folder, storedName, info.size))) return 'none'

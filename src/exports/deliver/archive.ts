@@ -1,4 +1,4 @@
-/** Archives as they are streamed: nothing is kept but what the end of a ZIP has to say of its entries. */
+/** Archives as streams: only the directory at the end of a ZIP is kept in memory. */
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -16,25 +16,25 @@ export const archives: Readonly<Record<ArchiveKind, { readonly contentType: stri
 export interface ArchiveEntry {
   readonly path: string
   readonly modified: Date
-  /** Packing makes it smaller. */
+  /** Compression makes it smaller. */
   readonly packs: boolean
-  /** Its content, once. @throws {AppError} where it cannot be had */
+  /** Opens its content, once. @throws {AppError} where it cannot be read */
   open(): Promise<OpenedEntry>
 }
 
 export interface OpenedEntry {
   readonly size: number
   readonly content: Readable
-  /** It has been taken, or is not wanted any more. */
+  /** Called when the content has been read, or is no longer needed. */
   end(): void
 }
 
-/** An archive of the entries. It fails with whatever of them cannot be had in the middle; taking it slows them down. */
+/** An archive of the entries. It fails if an entry fails in the middle. A slow reader slows the entries down. */
 export function archiveOf(kind: ArchiveKind, entries: AsyncIterable<ArchiveEntry>): Readable {
   return kind === 'zip' ? zipOf(entries) : tarOf(entries)
 }
 
-/** A file that cannot be opened is told in an entry beside it. */
+/** A file that cannot be opened is reported in an entry beside it. */
 function zipOf(entries: AsyncIterable<ArchiveEntry>): Readable {
   const zip = new ZipFile()
   const output = zip.outputStream as Readable
@@ -58,7 +58,10 @@ function zipOf(entries: AsyncIterable<ArchiveEntry>): Readable {
   return output
 }
 
-/** Sizes stand before contents here, so that nothing can be told instead: what cannot be had ends it. */
+/**
+ * Here the size comes before the content, so an error cannot be reported in its place: a file that cannot be read ends
+ * the archive.
+ */
 function tarOf(entries: AsyncIterable<ArchiveEntry>): Readable {
   const tar = pack()
   const output = createGzip({ level: 5 })
@@ -82,7 +85,7 @@ function tarOf(entries: AsyncIterable<ArchiveEntry>): Readable {
   return output
 }
 
-/** When a content has been taken whole. @throws where it fails, or nobody takes the archive any more */
+/** Resolves when a content has been read completely. @throws where it fails, or the archive is no longer read */
 function ended(content: Readable, output: Readable): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const gone = () => {

@@ -4,11 +4,11 @@ import type { ExportFile } from '../model.ts'
 export interface FolderEntries {
   readonly folders: readonly string[]
   readonly files: readonly ExportFile[]
-  /** There is nothing else in the folder. */
+  /** The folder has no further entries. */
   readonly isWhole: boolean
 }
 
-/** A page for people: what lies in a folder of an export. */
+/** A page for people: the entries of a folder of an export. */
 export function indexPage(name: string, folder: string, { folders, files, isWhole }: FolderEntries): Html {
   const title = folder === '' ? name : `${name}: ${folder}`
   const up = folder === '' ? [] : [html`<li><a href="../">..</a></li>`]

@@ -1,4 +1,4 @@
-/** Files that a plugin makes when they are fetched. */
+/** Files that a plugin makes for a download. */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { CallbackFailed } from '../../objects/service.ts'
@@ -15,14 +15,15 @@ export interface MakingDeps extends DocumentDeps {
   readonly plugins: Pick<ExportPrograms, 'make'>
 }
 
-/** Bytes that a plugin may say of one file. */
+/** Most bytes of one file of a plugin. */
 const mostBytes = 1_000_000_000
-/** Of them as many are looked at by themselves. */
+/** Bytes at its beginning that are also kept in memory. */
 const headBytes = 8192
 
 /**
- * Has the plugin make a file, whole, before any of it is delivered: so that it is known how long it is, and a failure is told.
- * `end` is to be called behind it. @throws {AppError} what the plugin refuses with, `FileVersionNotAvailable` where it fails
+ * Has the plugin make a file, completely, before any of it is delivered: so its length is known, and a failure gets an
+ * error status. The caller must call `end` afterwards.
+ * @throws {AppError} the refusal of the plugin, `FileVersionNotAvailable` where it fails
  */
 export async function makeFile(
   deps: MakingDeps,
@@ -70,7 +71,7 @@ export async function makeFile(
 function asAppError(error: Error, name: string, path: string): Error {
   const message = `The plugin ${name} ${error.message}.`
   if (error instanceof NoPlace) return new AppError('ServiceUnavailable', {}, { message, cause: error })
-  // There is no room for it.
+  // There is no space for it.
   if ('syscall' in error) return new AppError('ServiceUnavailable', {}, { cause: error })
   if (error instanceof CallbackFailed)
     return new AppError('FileVersionNotAvailable', { path }, { message, cause: error })

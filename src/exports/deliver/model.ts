@@ -2,13 +2,13 @@ import type { Actor } from '../../platform/actor.ts'
 import type { RequestFacts } from '../../platform/http/request-facts.ts'
 import type { StoredExport } from '../model.ts'
 
-/** What is fetched, by whom it may be, and as what it is logged. */
+/** A download: the export, the users involved, and the data for the log. */
 export interface Fetched {
   readonly stored: StoredExport
   readonly runId: number
-  /** Whose rights count. */
+  /** The user whose rights count. */
   readonly owner: Actor
-  /** Who asks, for the log; null: whoever has the uuid of a transport. */
+  /** The caller, for the log. `null`: the caller has no token, but the uuid of a transport. */
   readonly caller: Actor | null
   /** The request, for plugins that make files. */
   readonly request?: RequestFacts

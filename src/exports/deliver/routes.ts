@@ -45,11 +45,11 @@ interface DownloadParams {
   readonly '*': string
 }
 
-/** What a run has made, by the token of its user or by the uuid of a transport. */
+/** Results of runs, with the token of the export's user or with the uuid of a transport. */
 export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, mostArchives }: DownloadRouteDeps): void {
   const taking = new Map<string, number>()
 
-  /** One more archive for a caller, until it is given back. @throws {AppError} `TooManyHeavyRequests` */
+  /** Takes one of the caller's places for archives, until it is given back. @throws {AppError} `TooManyHeavyRequests` */
   function take(who: string): () => void {
     const count = taking.get(who) ?? 0
     if (count >= mostArchives) {
@@ -63,7 +63,7 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
     }
   }
 
-  /** @throws {AppError} where the caller may not fetch it, or it is not there yet */
+  /** @throws {AppError} where the caller may not fetch it, or it does not exist yet */
   async function fetched(request: FastifyRequest): Promise<Fetched> {
     const { exportId: id, uuid: transport } = request.params as DownloadParams
     const facts = { request: requestFacts(request) }
@@ -205,7 +205,7 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
   }
 }
 
-/** Resolves when a stream has something, so that what it fails with before that can be answered. @throws what it fails with */
+/** Resolves when a stream has data, so that an earlier error can be answered. @throws the error of the stream */
 function begun(stream: Readable): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   stream.once('readable', resolve)
@@ -216,7 +216,7 @@ function begun(stream: Readable): Promise<void> {
   })
 }
 
-/** Counts what is taken of a stream. */
+/** Counts the bytes that are read from a stream. */
 function countedOf(source: Readable): { bytes: number; failure: Error | null } {
   const counted = { bytes: 0, failure: null as Error | null }
   source.pause()
@@ -232,7 +232,7 @@ function countedOf(source: Readable): { bytes: number; failure: Error | null } {
 
 const folderOf = (at: string): string => at.replace(/\/$/, '')
 
-/** Nothing of it runs: names of files are not ours. */
+/** The page runs no scripts: names of files are not ours. */
 function sendPage(reply: FastifyReply, page: string): FastifyReply {
   return reply
     .headers({

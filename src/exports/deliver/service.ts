@@ -1,4 +1,4 @@
-/** What a run has made, as it is fetched: with the rights of the user of the export as of then (decision 70). */
+/** Downloads of results of runs, with the rights that the user of the export has at that time (decision 70). */
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Delivery, FileService, MetadataInObject } from '../../files/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -30,7 +30,7 @@ export interface DeliverDeps extends MakingDeps {
 export type Deliveries = ReturnType<typeof createDeliveries>
 
 const page = 500
-/** Names of contents that are packed already. */
+/** Names of files that are already compressed. */
 const packed =
   /\.(jpe?g|png|gif|webp|heic|avif|mp[34]|m4[av]|mov|webm|ogg|oga|ogv|flac|zip|gz|xz|7z|docx|xlsx|pptx|odt|ods|odp|epub)$/i
 /** Events that are written with one statement. */
@@ -41,7 +41,7 @@ export function createDeliveries(deps: DeliverDeps) {
   /** Events that are not written yet. */
   const logging = new Set<Promise<unknown>>()
 
-  /** @throws {AppError} `FileNotDone` while there is nothing, `InsufficientRights` where its user may not act any more */
+  /** @throws {AppError} `FileNotDone` while there is no result, `InsufficientRights` where its user is no longer active */
   async function fetched(stored: StoredExport, caller: Actor | null): Promise<Fetched> {
     const { runId } = stored
     if (runId === null || !(isDone(stored.state) || (caller && (await isWithPlugins(stored, runId))))) {
@@ -52,14 +52,17 @@ export function createDeliveries(deps: DeliverDeps) {
     return { stored, runId, owner, caller }
   }
 
-  /** Whether everything is made, and plugins and transports work with it: these fetch files with the token of its user. */
+  /**
+   * Whether all files are made, and plugins and transports work with them: these fetch files with the token of the
+   * export's user.
+   */
   async function isWithPlugins({ state }: StoredExport, runId: number): Promise<boolean> {
     if (state !== 'processing') return false
     const [run] = await runs.findRuns(db, [runId])
     return run?.step === 'plugin' || run?.step === 'transport'
   }
 
-  /** Whoever has the uuid of a transport is as good as the user of the export. @throws {AppError} */
+  /** The uuid of a transport gives the same access as the token of the export's user. @throws {AppError} */
   async function byUuid(id: number, uuid: string): Promise<Fetched> {
     const [stored] = await findExports(db, [id])
     if (!stored?.transports.some((transport) => transport.uuid === uuid)) {
@@ -68,7 +71,7 @@ export function createDeliveries(deps: DeliverDeps) {
     return fetched(stored, null)
   }
 
-  /** A file as it is delivered. @throws {AppError} */
+  /** Opens a file for delivery. @throws {AppError} */
   async function open(from: Fetched, file: ExportFile, signal: AbortSignal) {
     const { action } = file
     if (action !== null) {
@@ -99,7 +102,7 @@ export function createDeliveries(deps: DeliverDeps) {
     }
   }
 
-  /** The same as a package; in an archive, below the folder. */
+  /** The same as a package; in an archive, within the folder. */
   function packageOf(
     from: Fetched,
     { kind, part = '', folder }: { readonly kind: PackageKind; readonly part?: string; readonly folder: string | null },
@@ -147,7 +150,7 @@ export function createDeliveries(deps: DeliverDeps) {
   const addressOf = ({ stored }: Fetched, what: string): string =>
     `${deps.externalUrl}/api/v1/export/${stored.id}/${what}`
 
-  /** That somebody has taken something of it, and which objects were in that. */
+  /** Logs a download, and which objects it contained. */
   function logDownload(
     from: Fetched,
     {
@@ -218,7 +221,7 @@ export function createDeliveries(deps: DeliverDeps) {
     logDownload,
     logFailure,
 
-    /** What lies at a path: a file, or what is in a folder. @throws {AppError} `FileNotFound` */
+    /** The file at a path, or the entries of a folder. @throws {AppError} `FileNotFound` */
     async at(
       from: Fetched,
       path: string,
@@ -236,7 +239,7 @@ export function createDeliveries(deps: DeliverDeps) {
         return { kind: 'folder', ...entries, isWhole }
       }
       const file = await findFile(db, from.runId, path)
-      // What is hidden is for its user, who lets plugins fetch it.
+      // Hidden files are for the export's user, whose token plugins use to fetch them.
       if (!file || (file.hidden && !from.caller)) throw new AppError('FileNotFound', { path: path.slice(0, 1000) })
       const opened = await open(from, file, signal)
       const delivered = (bytes: number): void => {
@@ -259,12 +262,12 @@ export function createDeliveries(deps: DeliverDeps) {
   }
 }
 
-/** Entries of a folder that its page shows. */
+/** Most entries on the page of a folder. */
 const mostShown = 10_000
 
 const unknownType = 'application/octet-stream'
 
-/** With the type that the export says, without its character set, which the headers say. */
+/** The type given by the export, without its character set, which the headers add. */
 function typed<T>(version: T, { mimeType }: ExportFile): T & { readonly mimeType: string } {
   return { ...version, mimeType: mimeType.split(';')[0]?.trim() ?? unknownType }
 }

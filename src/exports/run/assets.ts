@@ -1,4 +1,4 @@
-/** Which files of an object are exported, and in which versions. */
+/** The exported files of an object, and their versions. */
 import { readCustomVersion } from '../../config/service.ts'
 import type { Column, Table } from '../../datamodel/model.ts'
 import type { ExportBody, ExportVersion } from '../schema.ts'
@@ -9,12 +9,12 @@ export type Wire = Readonly<Record<string, unknown>>
 export interface PlannedAsset {
   readonly column: Column
   readonly file: Wire
-  /** The version of the file that it is, or that it is made of. */
+  /** The version of the file: the exported one, or its source. */
   readonly version: Wire
   readonly wanted: ExportVersion
 }
 
-/** What is exported of an object, and what of it cannot be. */
+/** The files of an object to be exported, and the missing ones. */
 export interface AssetPlan {
   readonly assets: readonly PlannedAsset[]
   readonly missing: readonly string[]
@@ -58,8 +58,8 @@ function filesIn(table: Table, block: Wire | undefined): FilesOfColumn[] {
 }
 
 /**
- * A rule for one file of a list makes the others count only where they are preferred. Without rules it is the column that
- * says whether files are exported, and whether all of them or the preferred ones.
+ * Rules for single files have precedence. If a list has such a rule, its other files are exported only if they are
+ * preferred. Without rules, the column decides whether its files are exported: all of them, or only preferred ones.
  */
 function chosen(body: ExportBody, column: Column, files: readonly Wire[]) {
   const own =
@@ -80,7 +80,7 @@ function chosen(body: ExportBody, column: Column, files: readonly Wire[]) {
   })
 }
 
-/** In a list where none is said to be preferred, the first one is. */
+/** In a list without a preferred file, the first one is preferred. */
 function isPreferred(file: Wire, files: readonly Wire[]): boolean {
   return files.some(({ preferred }) => preferred === true) ? file.preferred === true : file === files[0]
 }
@@ -90,7 +90,7 @@ function usual({ classes = {} }: ExportBody, file: Wire): readonly ExportVersion
   return (Object.hasOwn(classes, name) ? classes[name] : undefined) ?? original
 }
 
-/** Null: nothing of this kind is meant; a text: why it cannot be had. */
+/** Null: the rule does not apply to this file; a text: the reason why the version is missing. */
 function versionFor(file: Wire, { type = 'original', version: name = '' }: ExportVersion): Wire | string | null {
   const versions = (file.versions ?? {}) as Readonly<Record<string, Wire>>
   if (type === 'custom' && file.class !== 'image') return null
@@ -102,7 +102,7 @@ function versionFor(file: Wire, { type = 'original', version: name = '' }: Expor
   return typeof found.hash === 'string' ? found : `the version ${asked} is ${found.status ?? 'not ready'}`
 }
 
-/** A picture that is made when it is fetched, as the files know it. */
+/** The parameters of a picture that is made for a download, in the form of the file service. */
 export function pictureOf({ wanted }: PlannedAsset) {
   if (wanted.type !== 'custom') return {}
   if (wanted.custom_version_preset !== undefined) return { preset: wanted.custom_version_preset }

@@ -13,10 +13,10 @@ import { stepAfter } from './steps.ts'
 
 /** Objects that are read together. */
 const atATime = 200
-/** Objects with a document of their own that are written together. */
+/** Objects with separate documents that are written together. */
 const documentsAtATime = 50
 
-/** One document of all objects. What is interrupted is made anew: nothing of it was stored. */
+/** Writes one document of all objects. An interrupted document is made again: nothing of it was stored. */
 export async function writeData(deps: RunDeps, running: Running): Promise<Done> {
   const { stored, run, actor } = running
   const { data, info } = formatOf(deps, running)
@@ -46,7 +46,7 @@ export async function writeData(deps: RunDeps, running: Running): Promise<Done> 
 
 const dataName = 'export'
 
-/** Documents of the next objects. */
+/** Writes documents of the next objects. */
 export async function writeEach(deps: RunDeps, running: Running): Promise<Done | null> {
   const { stored, run, actor } = running
   const { data, info } = formatOf(deps, running)
@@ -125,11 +125,11 @@ function optionsOf({ stored: { body } }: Running, name: string, told: ToldFiles)
 type ToldFiles = ReturnType<typeof toldFiles>
 
 /**
- * What documents say of files: where those that are exported lie beside it, and the addresses of the versions that the export asks
- * for. The files of the objects that are just being written are known.
+ * File references in documents: the paths of exported files relative to the document, and the addresses of the versions
+ * that the export asks for. Files of the objects being written are loaded in advance.
  */
 function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running, _name: string) {
-  /** The list that is being written, and the one before: a writer may still have some of that. */
+  /** Files of the list being written, and of the one before: a writer may still have some objects of that. */
   let known: readonly ReadonlyMap<string, readonly ExportFile[]>[] = []
   const key = (systemObjectId: number, fileId: number, field: string) => `${systemObjectId} ${fileId} ${field}`
 
@@ -174,7 +174,7 @@ function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running, _name: s
         const last = listed.at(-1)
         if (!last) return
         after = last.position
-        // Ends the writing of a run that is over, within a batch.
+        // Ends the writing, within a batch, if the run is over.
         await inRun({ db }, run, async () => {})
         yield await these(
           listed.flatMap(({ id, version }) => (version === null ? [] : [{ systemObjectId: id, version }])),
@@ -184,7 +184,7 @@ function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running, _name: s
   }
 }
 
-/** The versions of a file in a document by their names; a picture that the export makes has the name of its preset. */
+/** The name of a version in a document; a picture made by the export has the name of its preset. */
 function labelOf({ source }: ExportFile): string {
   return source?.preset ?? (source?.custom ? 'custom' : (source?.version ?? 'original'))
 }

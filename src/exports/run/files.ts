@@ -1,4 +1,4 @@
-/** Plans which files of the objects are exported, under which names. Their contents are taken when they are fetched. */
+/** Plans which files of the objects are exported, and their names. Contents are read when they are fetched. */
 
 import { nameFrom } from '../../files/service.ts'
 import { addFiles, type NewExportFile, takenPaths } from '../files.ts'
@@ -11,7 +11,7 @@ import { stepAfter } from './steps.ts'
 
 /** Objects that are looked at together. */
 const atATime = 200
-/** Objects for each folder, where nothing else is said. */
+/** Objects for each folder, by default. */
 const usualBatch = 100
 
 export async function planFiles(deps: RunDeps, running: Running): Promise<Done | null> {
@@ -24,7 +24,7 @@ export async function planFiles(deps: RunDeps, running: Running): Promise<Done |
   const planned: { readonly object: Wire; readonly asset: PlannedAsset }[] = []
   const warnings: string[] = []
   const model = deps.datamodel.current()
-  // Names may be made of what is linked.
+  // Names may contain values of linked objects.
   for await (const object of deps.read.versions(actor, there, { format: 'long', differing: { linked: 'short' } })) {
     const table = model.objecttypes.get(`${object._objecttype}`)
     if (!table) continue
@@ -85,7 +85,7 @@ function folderOf({ stored: { body }, run }: Running, position: number): string 
   return `files/${`${Math.ceil(position / size)}`.padStart(digits, '0')}`
 }
 
-/** What tells the versions of one file apart; nothing of what was uploaded. */
+/** A suffix that distinguishes the versions of one file; none for the original. */
 function labelOf({ wanted, version }: PlannedAsset): string {
   if (wanted.type === 'custom') return `-${wanted.custom_version_preset ?? 'custom'}`
   return wanted.type === 'version' ? `-${version._id}` : ''

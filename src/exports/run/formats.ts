@@ -5,9 +5,9 @@ import type { ExportBody } from '../schema.ts'
 
 /** A document that an export makes, of all objects or of each. */
 export interface DataFormat {
-  /** Of the export: `json`, `xml`, `csv`, `xlsx`. */
+  /** Its name in the export: `json`, `xml`, `csv`, `xlsx`. */
   readonly name: string
-  /** As the writers call it. */
+  /** Its name for the writers. */
   readonly format: string
   readonly each: boolean
 }
@@ -28,7 +28,7 @@ export function dataFormats(body: ExportBody): readonly DataFormat[] {
   return wanted
 }
 
-/** The procedure of a plugin that reworks the export, `<plugin>:<procedure>`; null: none. */
+/** The procedure of a plugin that changes the export, `<plugin>:<procedure>`; null: none. */
 export function pluginOf({
   produce_options: { plugin = '' } = {},
 }: Pick<ExportBody, 'produce_options'>): string | null {
@@ -36,7 +36,7 @@ export function pluginOf({
 }
 
 const formatNames = { json: 'json', xml: 'xml_native', csv: 'csv', xlsx: 'xlsx' } as const
-/** The mappings of XML that are the elements of the service itself, with their structure or without. */
+/** The mappings for XML that mean the service's own elements, with their structure or without. */
 const nativeMappings = ['native', 'native_flat']
 
 function formatNameOf(name: keyof typeof formatNames, { mapping }: ExportBody): string {
@@ -45,7 +45,7 @@ function formatNameOf(name: keyof typeof formatNames, { mapping }: ExportBody): 
   return typeof mapping === 'number' ? `xmlmapping/${mapping}` : mapping
 }
 
-/** The style sheet that XML passes must be one of the base configuration: others are not run. */
+/** The style sheet for XML must be one of the base configuration: others are not run. */
 function checkSheet(formats: Pick<FormatService, 'sheetOf'>, body: ExportBody): void {
   const { xslt_xml_post_processing: sheet, mapping } = body
   if (!sheet) return
@@ -58,7 +58,8 @@ function checkSheet(formats: Pick<FormatService, 'sheetOf'>, body: ExportBody): 
 }
 
 /**
- * Whether the documents of an export can be made: mapping, plugin, and what goes together. @throws {AppError} `ServerGeneric`
+ * Checks whether the documents of an export can be made: mapping, plugin, and combinations of settings.
+ * @throws {AppError} `ServerGeneric`
  */
 export function checkDataFormats(
   formats: Pick<FormatService, 'find' | 'sheetOf'>,
@@ -67,7 +68,7 @@ export function checkDataFormats(
 ): void {
   const { mapping, produce_options: { plugin } = {} } = body
   if (mapping !== undefined && mapping !== '' && !nativeMappings.includes(`${mapping}`)) {
-    // A mapping with an id is looked for with those of the files.
+    // A mapping with an id is checked together with those of the files.
     const name = typeof mapping === 'number' ? `xmlmapping/${mapping}` : mapping
     const known = typeof mapping === 'string' && mapping.startsWith('xmlmapping/') ? null : formats.find(name)
     if (!known || known.single || internal.some((name) => formatNames[name] === mapping))
@@ -79,13 +80,13 @@ export function checkDataFormats(
   for (const { name, format } of dataFormats(body)) if (!formats.find(format)) throw wrong(name, 'cannot be made here')
 }
 
-/** What the writers are asked for. */
+/** The options for the writers. */
 export function formatOptions(body: ExportBody, name: string): FormatOptions {
   const mode = body.merge_linked_objects
   const merged = mode !== undefined && mode !== 'none' && (mergeModes as readonly string[]).includes(mode)
   const table = body[name as 'csv' | 'xlsx']
   const named = Object.entries(body.fields ?? {})
-  // What is asked for beside the fields is there although none of them is it.
+  // The changelog is added to the fields, because it is not one of them.
   const changes = typeof table === 'object' && table !== null && table.include_changelog
   const fields = named.length > 0 && changes ? [...named, ['_changelog', {}] as const] : named
   return {

@@ -1,4 +1,4 @@
-/** What an incremental export tells of objects that its user does not find any more. */
+/** The document of an incremental export about objects that its user no longer finds. */
 import { addFiles } from '../files.ts'
 import { type ListedObject, listedObjects } from '../runs.ts'
 import type { Done, RunDeps, Running } from './model.ts'

@@ -2,10 +2,10 @@ import type { Db, Tx } from '../../platform/postgres/db.ts'
 import { lockRun, type Run } from '../runs.ts'
 import { RunOver } from './over.ts'
 
-/** A run as one attempt holds it. */
+/** A run and the attempt that holds it. */
 export type HeldRun = Pick<Run, 'id' | 'holder'>
 
-/** In a transaction in which the run goes on, and no other attempt has taken it up. @throws {RunOver} */
+/** Runs the work in a transaction in which the run is in progress and held by this attempt. @throws {RunOver} */
 export async function inRun(
   { db }: { readonly db: Db },
   { id, holder }: HeldRun,
@@ -18,10 +18,10 @@ export async function inRun(
   })
 }
 
-/** Milliseconds between two looks whether a run goes on. */
+/** Milliseconds between two checks whether a run is still in progress. */
 const lookEvery = 500
 
-/** While something outside works for a run: a signal that ends it when the run is over meanwhile, or the process ends. */
+/** For external work on a run: a signal that aborts when the run is over, or the process ends. */
 export function whileRunning(
   deps: { readonly db: Db },
   run: HeldRun,
@@ -35,7 +35,7 @@ export function whileRunning(
     try {
       await inRun(deps, run, async () => {})
     } catch (error) {
-      // That the database cannot be asked is no end of the run.
+      // A failed query does not end the run.
       if (error instanceof RunOver) stop.abort(error)
     } finally {
       looking = false

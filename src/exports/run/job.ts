@@ -1,4 +1,4 @@
-/** Runs as jobs: a part after the other, so that any process goes on where another one stopped. */
+/** Runs as jobs: one part after the other, so that any process can continue where another has stopped. */
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Attempt, Jobs } from '../../jobs/service.ts'
@@ -23,14 +23,14 @@ import { enqueueRuns, jobKey, runJob, wakeNext } from './queue.ts'
 export interface RunJobDeps extends RunDeps {
   readonly jobs: Jobs
   readonly log: Logger
-  /** The user, where it may act now. */
+  /** The user as an actor, if the user is active. */
   readonly actorOf: (from: Queryable, userId: number) => Promise<Actor | null>
   readonly transports: TransportRunner
-  /** Runs of one user that go on at the same time. */
+  /** Runs of one user that may be in progress at the same time. */
   readonly mostOfUser: number
 }
 
-/** Milliseconds after which another job goes on, so that other runs have their turn. */
+/** Milliseconds after which another job continues, so that other runs get their turn. */
 const longestJob = 10_000
 
 export type RunJobs = ReturnType<typeof createRunJobs>
@@ -62,7 +62,10 @@ export function createRunJobs(deps: RunJobDeps) {
     }
   }
 
-  /** Lets a waiting run begin, where its user has no other ones, and takes up one that goes on. @returns who holds it; null: nobody */
+  /**
+   * Starts a waiting run if fewer than `mostOfUser` runs of its user are in progress; takes over a run in progress.
+   * @returns the holder of the run; null: it may not run
+   */
   async function begin(runId: number): Promise<string | null> {
     const holder = randomUUID()
     return db.transaction(async (tx) => {
@@ -72,7 +75,7 @@ export function createRunJobs(deps: RunJobDeps) {
       await runs.holdRun(tx, runId, holder)
       if (known.state === 'processing') return holder
       await runs.lockRunsOf(tx, known.userId)
-      // The end of one of them wakes this one.
+      // The end of one of those runs starts this one.
       if ((await runs.countProcessing(tx, known.userId)) >= deps.mostOfUser) return null
       const at = await runs.setProcessing(tx, known.id)
       const actor = await deps.actorOf(tx, known.userId)
@@ -88,7 +91,7 @@ export function createRunJobs(deps: RunJobDeps) {
     })
   }
 
-  /** @throws {RunOver}, {CannotRun} when its user may not act any more */
+  /** @throws {RunOver}, {CannotRun} when its user is no longer active */
   async function read(runId: number, holder: string): Promise<Running> {
     const [run] = await runs.findRuns(db, [runId])
     const [stored] = run?.exportId ? await findExports(db, [run.exportId]) : []
@@ -109,7 +112,7 @@ export function createRunJobs(deps: RunJobDeps) {
     return deps.transports.next(running, signal)
   }
 
-  /** Writes what a part has done, and how far the run is then. @returns whether that was its end */
+  /** Writes the results of a part, and the new position of the run. @returns whether the run is finished */
   async function finishPart({ stored, run, actor }: Running, done: Done | null): Promise<boolean> {
     if (done === null) return false
     let over = false
@@ -165,7 +168,7 @@ export function createRunJobs(deps: RunJobDeps) {
   }
 
   return {
-    /** Goes on with runs that no job is left of. To be called once, with the jobs ready. */
+    /** Continues runs without a job. To be called once, with the jobs ready. */
     async wake(): Promise<void> {
       const ids = await runs.abandonedRuns(db, jobKey)
       await db.transaction((tx) => enqueueRuns(tx, jobs, ids))

@@ -1,4 +1,4 @@
-/** Which objects a run is about: found once, with the versions that they have then. */
+/** The objects of a run: found once, with their versions at that time. */
 import type { Followed } from '../model.ts'
 import { addObjects, countObjects, forgetObjects, type RunFacts } from '../runs.ts'
 import { inRun } from './hold.ts'
@@ -8,7 +8,7 @@ import { stepAfter } from './steps.ts'
 /** Ids that are written with one statement. */
 const batch = 5000
 
-/** Finds everything anew each time that it begins: an interrupted list would have gaps. */
+/** Begins the search again at each attempt: an interrupted list would have gaps. */
 export async function listObjects(deps: RunDeps, running: Running): Promise<Done> {
   const { stored, run } = running
   await inRun(deps, run, (tx) => forgetObjects(tx, run.id))
@@ -20,8 +20,8 @@ export async function listObjects(deps: RunDeps, running: Running): Promise<Done
 }
 
 /**
- * In another order than that of the ids an object whose place changes meanwhile may come twice or not at all: what comes again is
- * passed over, and a second walk by id adds at the end what is missing.
+ * In any order other than by id, an object that changes its place meanwhile may come twice or not at all. Repeated
+ * objects are skipped, and a second walk by id adds missing ones at the end.
  */
 async function listAll(deps: RunDeps, { stored, run, actor }: Running): Promise<number> {
   const { sort = [], ...request } = stored.body.search ?? {}
@@ -37,15 +37,15 @@ async function listAll(deps: RunDeps, { stored, run, actor }: Running): Promise<
 }
 
 /**
- * What changed since the last run, and what its user does not find any more. Where other rights give another view of everything, or
- * it is not known any more what went, all of it is new.
+ * Objects changed since the last run, and objects that its user no longer finds. Where other rights change the whole
+ * view, or deletions are no longer known, all objects are new.
  */
 async function listChanges(deps: RunDeps, running: Running): Promise<{ total: number; facts: RunFacts }> {
   const { stored } = running
   const since = stored.followed
   const first = await changesOf(deps, running, since)
   if (first) return first
-  // The basis is another one: from the beginning.
+  // The basis has changed: begin again.
   const { run } = running
   await inRun(deps, run, (tx) => forgetObjects(tx, run.id))
   const anew = await changesOf(deps, running, null)
@@ -60,7 +60,7 @@ async function changesOf(deps: RunDeps, { stored, run, actor }: Running, since: 
   let until: number | null = null
   let basis = since?.basis ?? null
   for (;;) {
-    // Each batch of the index has a moment of its own, and that one was told.
+    // Each batch of the index has its own moment; the batch of that moment was exported already.
     const window = { since: since ? since.until + 1 : null, until, after, limit: batch }
     const page = await deps.search.changes(actor, stored.body.search ?? {}, window)
     if (basis !== null && page.basis !== basis) return null

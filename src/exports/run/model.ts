@@ -12,7 +12,7 @@ import type { Run } from '../runs.ts'
 import type { ShowExports } from '../show.ts'
 import type { Wire } from './assets.ts'
 
-/** The name that an object type has for files of its objects, of an object that was rendered; null: none. */
+/** The name that an object type gives to files of its rendered objects; null: none. */
 export type NameOfAsset = (
   object: Wire,
   asset: {
@@ -41,17 +41,17 @@ export interface RunDeps {
   readonly databaseName: string
 }
 
-/** A run that goes on, and the user whose rights it has. */
+/** A run in progress, and the user whose rights it has. */
 export interface Running {
   readonly stored: StoredExport
   readonly run: Run
   readonly actor: Actor
 }
 
-/** Does the next part of a step. @returns null: it goes on; else where the run is then */
+/** Does the next part of a step. @returns null: the step continues; else the next position of the run */
 export type RunStep = (deps: RunDeps, running: Running) => Promise<Done | null>
 
-/** What a part has done, to be written together with how far the run is; nothing of it counts where the run is over meanwhile. */
+/** The results of a part, written together with the position of the run; they are discarded if the run is over meanwhile. */
 export interface Done {
   readonly step: string
   readonly position: number

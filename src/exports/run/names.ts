@@ -1,6 +1,9 @@
 import { keyOfPath } from '../files.ts'
 
-/** What is to get a name in a folder: the name without its extension, and what tells it from others of the same name. */
+/**
+ * A file that needs a name in a folder: the name without its extension, and a mark that distinguishes it from others of
+ * the same name.
+ */
 export interface Named {
   readonly folder: string
   readonly name: string
@@ -8,8 +11,8 @@ export interface Named {
 }
 
 /**
- * Names that no two share, not even for file systems that do not tell letters apart. The first one keeps its name; to others what
- * tells them apart is added, then a number.
+ * Makes names unique, also for file systems that ignore case. The first file keeps its name; others get their mark, then
+ * a number.
  * @param taken those of the keys that are in use already
  */
 export async function uniqueNames<T extends Named>(
@@ -37,7 +40,7 @@ async function freeName(
 ): Promise<string> {
   if (take(plain, known)) return name
   if (take(marked, known)) return withMark(name, apart)
-  // One object that has a file several times in the same version.
+  // An object may have a file several times in the same version.
   for (let from = 2; ; from += numbered) {
     const names = Array.from({ length: numbered }, (_, n) => withMark(name, `${apart}-${from + n}`))
     const keys = names.map((one) => pathOf({ folder, name: one }))
@@ -47,7 +50,7 @@ async function freeName(
   }
 }
 
-/** Numbers that are looked for together. */
+/** Numbers that are tried together. */
 const numbered = 100
 
 function take(path: string, known: Set<string>): boolean {

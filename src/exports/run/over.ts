@@ -1,4 +1,4 @@
-/** The run was stopped, its export has changed, or another attempt has taken it up: what was made for it is nobody's. */
+/** The run was stopped, its export has changed, or another attempt has taken it over: its results are discarded. */
 export class RunOver extends Error {
   constructor() {
     super('the run is over')
@@ -7,7 +7,7 @@ export class RunOver extends Error {
 
 /** The run fails, and another attempt would, too. */
 export class CannotRun extends Error {
-  /** What the plugin of the export has said. */
+  /** The log of the export's plugin. */
   readonly pluginLog: readonly string[] | null
 
   constructor(message: string, { pluginLog = null }: { readonly pluginLog?: readonly string[] | null } = {}) {

@@ -1,25 +1,25 @@
-/** What plugins answer about an export. */
+/** Answers of plugins about an export. */
 import { linesOf } from '../../plugins/service.ts'
 import type { StoredExport } from '../model.ts'
 
 const states = ['done', 'done_with_warnings', 'failed'] as const
 export type AnsweredState = (typeof states)[number]
 
-/** A file as a plugin wants it: one that there is, by its id or its path, or a new one. */
+/** A file in a plugin's answer: an existing one, by its id or its path, or a new one. */
 export interface AnsweredFile {
   readonly id: number | null
   readonly formerPath: string | null
   readonly path: string
   readonly hidden: boolean
   readonly contentType: string | null
-  /** Empty: its content is that of the file. */
+  /** Empty: the file keeps its content. */
   readonly action: string
 }
 
 export interface PluginAnswer {
   readonly state: AnsweredState
   readonly log: readonly string[]
-  /** Null: the files stay as they are. */
+  /** Null: the files are not changed. */
   readonly files: readonly AnsweredFile[] | null
 }
 
@@ -28,7 +28,7 @@ type Problem = (text: string) => Error
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** @throws what `problem` makes of a text that goes on from the name of the plugin */
+/** @throws the result of `problem`, for a text that continues after the name of the plugin */
 export function readState(body: unknown, problem: Problem): AnsweredState {
   if (!isObject(body)) throw problem('answered no object')
   const state = states.find((one) => one === body._state)
@@ -83,7 +83,7 @@ function readFile(file: unknown, index: number, problem: Problem): AnsweredFile 
   }
 }
 
-/** A path that leads nowhere else when it is unpacked, on any system. */
+/** Whether a path stays within its folder when it is unpacked, on any system. */
 function isSafe(path: string): boolean {
   if (path.length > longestPath || !path.isWellFormed() || /[\u0000-\u001f\u007f\\:*?"<>|]/.test(path)) return false
   return path.split('/').every((step) => step !== '' && Buffer.byteLength(step) <= 255 && !/^\.{1,2}$|[. ]$/.test(step))

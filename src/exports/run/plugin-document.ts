@@ -1,4 +1,4 @@
-/** An export as its plugins are told it: as it is answered, with all its files and what is known of them inside. */
+/** An export as a document for its plugins: as in an answer, with all its files and their inner details. */
 import type { Actor } from '../../platform/actor.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import { filesAfter } from '../files.ts'
@@ -41,7 +41,7 @@ function toldOf(file: ExportFile) {
       id,
       path,
       hidden,
-      // Of files of objects it is known when they are fetched.
+      // The type of an object's file is known only when it is fetched.
       ...(kind === 'asset' ? {} : { content_type: mimeType }),
       plugin_action: action ?? '',
     },

@@ -1,4 +1,4 @@
-/** Lets a plugin rework what a run has made: its files, its log, and how the run ends. */
+/** Lets a plugin change the result of a run: its files, its log, and its final state. */
 import { CallbackFailed } from '../../objects/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
@@ -28,7 +28,7 @@ export async function askPlugin(deps: RunDeps, running: Running, signal: AbortSi
   const { stored, run } = running
   const next = { step: stepAfter(stored.body, run.step), position: 0 }
   const name = pluginOf(stored.body)
-  // Of a run that found nothing there is nothing to rework.
+  // A run without results has nothing to change.
   if (name === null || run.total === 0) return next
   const body = await answerOf(deps, running, name, signal)
   const wrong = (text: string): CannotRun => new CannotRun(`The plugin ${name} ${text}.`)
@@ -50,7 +50,7 @@ export async function askPlugin(deps: RunDeps, running: Running, signal: AbortSi
   }
 }
 
-/** @throws {CannotRun} what the program fails with @throws {RunOver} */
+/** @throws {CannotRun} the failure of the program @throws {RunOver} */
 async function answerOf(
   deps: RunDeps,
   { stored, run, actor }: Running,
@@ -76,7 +76,7 @@ interface Changes {
   readonly made: readonly MadeFile[]
 }
 
-/** What is to be written so that the files are as the plugin wants them. @throws what `fail` makes */
+/** The changes to be written to the files, by the answer of the plugin. @throws the result of `fail` */
 async function changesOf(
   deps: RunDeps,
   runId: number,
@@ -118,7 +118,7 @@ function placeOf(path: string): { readonly folder: string; readonly name: string
   return { folder: path.slice(0, Math.max(0, slash)), name: path.slice(slash + 1) }
 }
 
-/** No path twice, and no file where others have a folder. */
+/** Checks that no path occurs twice, and that no file has the path of a folder. */
 function assertApart(files: readonly AnsweredFile[], fail: (text: string) => Error): void {
   const paths = new Set<string>()
   const folders = new Set<string>()

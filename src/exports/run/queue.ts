@@ -3,12 +3,12 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { lockRunsOf, pendingRuns } from '../runs.ts'
 
 export const runJob = 'exports.run'
-/** How the keys of the jobs of runs begin. */
+/** The prefix of the keys of runs' jobs. */
 export const jobKey = `${runJob}:`
-/** Times that a step is tried when a place cannot be read or written. */
+/** Attempts of a step when a location cannot be read or written. */
 export const maxAttempts = 8
 
-/** Lets processes go on with runs; a job of one that waits already is replaced. */
+/** Queues jobs for runs; a waiting job of the same run is replaced. */
 export async function enqueueRuns(tx: Tx, jobs: Pick<Jobs, 'enqueueAll'>, runIds: readonly number[]): Promise<void> {
   await jobs.enqueueAll(
     tx,
@@ -17,8 +17,8 @@ export async function enqueueRuns(tx: Tx, jobs: Pick<Jobs, 'enqueueAll'>, runIds
 }
 
 /**
- * Lets the next runs of a user begin that wait for the end of others. Whoever looks just now whether it may begin is waited for: it
- * would find this one still going on, and nobody would wake it.
+ * Starts the next waiting runs of a user. Waits for a process that is just checking whether a run may start: it would
+ * still see this run in progress, and no other process would start the waiting one.
  */
 export async function wakeNext(tx: Tx, jobs: Pick<Jobs, 'enqueueAll'>, userId: number, most: number): Promise<void> {
   await lockRunsOf(tx, userId)

@@ -2,9 +2,9 @@ import type { ExportBody } from '../schema.ts'
 import { dataFormats, pluginOf } from './formats.ts'
 
 /**
- * What a run does, one after the other: `list` finds the objects, `files` plans the files that they have, `each:<format>` makes
- * a document of each object, `data:<format>` one of all, `gone` tells which ones are not found any more, `plugin` lets a plugin rework the
- * result, `transport` brings it away.
+ * The steps of a run, in order: `list` finds the objects, `files` plans their files, `each:<format>` makes a document of
+ * each object, `data:<format>` one of all, `gone` lists objects that are no longer found, `plugin` lets a plugin change
+ * the result, `transport` sends it.
  */
 export type Step = string
 
@@ -21,7 +21,7 @@ export function stepsOf(body: ExportBody): readonly Step[] {
   ]
 }
 
-/** The step behind one; `over` behind the last. */
+/** The step after the given one; `over` after the last. */
 export function stepAfter(body: ExportBody, step: Step): Step {
   const steps = stepsOf(body)
   return steps[steps.indexOf(step) + 1] ?? 'over'

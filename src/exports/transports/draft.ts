@@ -7,7 +7,7 @@ import type { StoredTransport } from '../model.ts'
 import type { TransportInput } from '../schema.ts'
 import { checkOptions, mergedOptions, type Options } from './options.ts'
 
-/** A transport as it was sent, with what it keeps of the stored one; its recipients are still to be found. */
+/** A transport as sent, with the parts kept from the stored one; its recipients are not resolved yet. */
 export interface TransportDraft extends Omit<StoredTransport, 'email'> {
   readonly message: string | null
   readonly recipients: readonly WhoDraft[]
@@ -16,7 +16,7 @@ export interface TransportDraft extends Omit<StoredTransport, 'email'> {
 const about = (uuid: string): string => `export transport ${uuid}`
 const mostBytes = 50_000
 
-/** @throws {AppError} `ServerGeneric` naming the place of what is wrong */
+/** @throws {AppError} `ServerGeneric` naming the place of the error */
 export async function draftTransports(
   seal: Pick<Seal, 'seal' | 'open'>,
   sent: readonly TransportInput[],
@@ -32,7 +32,7 @@ export async function draftTransports(
     const before = stored.find(({ uuid }) => uuid === transport.uuid && !taken.has(uuid))
     const uuid = before?.uuid ?? randomUUID()
     taken.add(uuid)
-    // Another plugin is another place: what was entered for one is not told to the other.
+    // Another plugin is another target: secrets entered for one plugin are not passed to another.
     const known = before && before.plugin === (plugin ?? '') ? await openedOptions(seal, before) : null
     const options = mergedOptions(given, known, `${path}.options`)
     if (JSON.stringify(options).length > mostBytes) {
@@ -50,7 +50,7 @@ export async function draftTransports(
   return drafts
 }
 
-/** Null: no key here opens them. */
+/** Null: none of the keys here can open them. */
 export async function openedOptions(
   seal: Pick<Seal, 'open'>,
   { uuid, sealed }: Pick<StoredTransport, 'uuid' | 'sealed'>,

@@ -4,12 +4,12 @@ import { checkedHost } from '../../platform/outgoing/addresses.ts'
 import { option } from './options.ts'
 import { eachFile, newFolders, type Send } from './parcel.ts'
 
-/** The archive, or each file, to an FTP server; with TLS where `secure` is set. */
+/** Sends the archive, or each file, to an FTP server; with TLS where `secure` is set. */
 export const sendByFtp: Send = async (parcel) => {
   const { options, rules, patience, signal, name } = parcel
   const host = option(options, 'host') as string
   const [address] = await checkedHost(host, rules)
-  // Contents go to the same host as commands: another one was not checked.
+  // Contents must go to the same host as commands: another host was not checked.
   const client = new Client(patience, { allowSeparateTransferHost: false })
   const close = () => client.close()
   signal.addEventListener('abort', close, { once: true })

@@ -4,10 +4,10 @@ import { bytesWithin } from '../../platform/outgoing/limits.ts'
 import { option } from './options.ts'
 import { eachFile, newFolders, type Parcel, type Send } from './parcel.ts'
 
-/** Bytes of an answer that are looked at. */
+/** Bytes of an answer that are read. */
 const mostAnswer = 64 * 1024
 
-/** One request with the archive as its body. */
+/** Sends one request with the archive as its body. */
 export const sendByHttp: Send = async (parcel) => {
   const url = new URL(option(parcel.options, 'url') as string)
   const method = option(parcel.options, 'method') ?? 'POST'
@@ -15,7 +15,7 @@ export const sendByHttp: Send = async (parcel) => {
   return [`${method} ${url.origin}${url.pathname}: ${status}`]
 }
 
-/** The archive, or each file, into a folder of a WebDAV server. */
+/** Sends the archive, or each file, into a folder of a WebDAV server. */
 export const sendByWebdav: Send = async (parcel) => {
   const base = new URL(option(parcel.options, 'url') as string)
   if (!base.pathname.endsWith('/')) base.pathname += '/'
@@ -37,12 +37,12 @@ function below(base: URL, path: string): URL {
   return new URL(path.split('/').map(encodeURIComponent).join('/'), base)
 }
 
-/** It may be there already (405), or be made by the server when it is needed (RFC 4918, 9.3). */
+/** The folder may exist already (405), or the server makes it when it is needed (RFC 4918, 9.3). */
 async function makeFolder(parcel: Parcel, url: URL): Promise<void> {
   await exchange(parcel, url, 'MKCOL', undefined, [405])
 }
 
-/** @throws {Error} for a status that is no success */
+/** @throws {Error} for an error status */
 async function exchange(
   { options, contentType, rules, patience, signal }: Parcel,
   url: URL,

@@ -8,7 +8,7 @@ interface About {
   readonly languages: readonly string[]
 }
 
-/** What people are told of a result. Its address opens it, so the log does not have it. */
+/** The mail about a result. Its address opens the result, so it is not in the log. */
 export function exportMail({
   name,
   message,

@@ -1,4 +1,4 @@
-/** What transports can be told: their kinds, with the options of each. */
+/** Options of transports, by kind. */
 import { badRequest } from '../../platform/errors.ts'
 import { masked } from '../../platform/secrets/secrets.ts'
 import { type PackageKind, packageKinds } from '../deliver/packages/model.ts'
@@ -83,9 +83,9 @@ const kinds: Readonly<
 }
 
 const secrets = new Set(['password', 'private_key', 'passphrase', 'secret_access_key'])
-/** Options that are secret can be named so, too. */
+/** Prefix of other secret options. */
 const secretPrefix = 'pw:'
-/** Where it goes: a secret that was entered for another place is not sent there. */
+/** The target: a secret that was entered for another target is not sent there. */
 const places = ['type', 'url', 'host', 'port', 'endpoint', 'bucket', 'host_key']
 
 export const isSecret = (name: string): boolean => name.startsWith(secretPrefix) || secrets.has(name)
@@ -96,20 +96,23 @@ export const packageOf = (options: Options): PackageKind | null => (options.pack
 
 export const packerOf = (options: Options): Packer => (options.packer ?? 'zip') as Packer
 
-/** The value of an option, by either of its names. */
+/** The value of an option, with or without the prefix. */
 export function option(options: Options, name: string): string | undefined {
   const value = options[name] ?? options[`${secretPrefix}${name}`]
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** As they are shown: what is secret is masked. */
+/** Options for answers: secrets are masked. */
 export function shownOptions(options: Options): Options {
   return Object.fromEntries(
     Object.entries(options).map(([name, value]) => [name, isSecret(name) && value !== '' ? masked : value]),
   )
 }
 
-/** As they are to be kept: what was sent masked is what is stored. @throws {AppError} where nothing is, or it was for another place */
+/**
+ * Options to be stored: a masked value is replaced by the stored one.
+ * @throws {AppError} where there is none, or it was for another target
+ */
 export function mergedOptions(sent: Options, stored: Options | null, path: string): Options {
   const kept = Object.entries(sent).filter(([name, value]) => isSecret(name) && value === masked)
   if (kept.length === 0) return sent

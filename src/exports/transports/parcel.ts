@@ -3,24 +3,24 @@ import type { AddressRules } from '../../platform/outgoing/addresses.ts'
 import type { ArchiveEntry } from '../deliver/archive.ts'
 import type { Options } from './options.ts'
 
-/** What is brought somewhere, and by which rules. */
+/** The files to be sent to a target, and the rules for that. */
 export interface Parcel {
   readonly options: Options
   /** The name of the archive, or of the folder. */
   readonly name: string
   readonly contentType: string
-  /** The whole as one stream. */
+  /** The whole result as one stream. */
   archive(): Readable
   /** File by file. */
   entries(): AsyncIterable<ArchiveEntry>
   readonly rules: AddressRules
-  /** Milliseconds that the other side has for an answer. */
+  /** Milliseconds that the other side may take for an answer. */
   readonly patience: number
-  /** The run is over, or the process ends. */
+  /** Aborted when the run is over, or the process ends. */
   readonly signal: AbortSignal
 }
 
-/** Brings it there. @returns lines for the log @throws {Error} that says what is wrong */
+/** Sends the files. @returns lines for the log @throws {Error} with the reason */
 export type Send = (parcel: Parcel) => Promise<readonly string[]>
 
 /** Calls `put` with each file, one after the other. */
@@ -43,7 +43,7 @@ export async function eachFile(
   return count
 }
 
-/** Folders of a path from the outside in, without those that are known already. */
+/** Folders of a path from the top down, without those already known. */
 export function newFolders(path: string, known: Set<string>): string[] {
   const steps = path.split('/').slice(0, -1)
   const folders = steps.map((_, index) => steps.slice(0, index + 1).join('/'))

@@ -1,4 +1,4 @@
-/** Brings a result away with a plugin. */
+/** Sends a result with a plugin. */
 import { CallbackFailed } from '../../objects/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type ExportPrograms, linesOf, NoPlace } from '../../plugins/service.ts'
@@ -20,13 +20,13 @@ export interface TransportOutcome {
 
 export interface PluginTransport {
   readonly transport: StoredTransport
-  /** As they are, with their secrets. */
+  /** The options with their secrets in plain text. */
   readonly options: Options
   readonly url: string
   readonly secrets: readonly string[]
 }
 
-/** Asks the plugin once: it has seen the export, whatever it says then. @throws {AppError} where it could not be asked */
+/** Calls the plugin only once: even after a failure it has seen the export. @throws {AppError} where it could not be called */
 export async function sendByPlugin(
   deps: PluginTransportDeps,
   { stored, run, actor }: Running,

@@ -1,4 +1,4 @@
-/** Brings what a run has made to where its transports say, and tells people of it. */
+/** Sends the result of a run to the targets of its transports, and notifies recipients by mail. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Mail } from '../../mail/service.ts'
@@ -32,7 +32,7 @@ export interface TransportDeps extends PluginTransportDeps {
   readonly seal: Pick<Seal, 'open'>
   readonly deliveries: Pick<Deliveries, 'entriesOf' | 'packageOf'>
   readonly rules: AddressRules
-  /** Milliseconds that the other side has for an answer. */
+  /** Milliseconds that the other side may take for an answer. */
   readonly patience: number
   readonly externalUrl: string
   readonly mail: {
@@ -44,12 +44,12 @@ export interface TransportDeps extends PluginTransportDeps {
     people: readonly Recipient[],
   ) => Promise<readonly { readonly userId: number; readonly email: string; readonly languages: readonly string[] }[]>
   readonly instanceName: () => string
-  /** Milliseconds between two attempts; as many attempts and one. */
+  /** Milliseconds between two attempts; there is one attempt more than pauses. */
   readonly pauses?: readonly number[]
 }
 
 export interface TransportRunner {
-  /** The next transport of a run that has made everything. */
+  /** The next transport of a run that has made all its files. */
   next(running: Running, signal: AbortSignal): Promise<Done>
 }
 
@@ -68,7 +68,7 @@ export function createTransports(deps: TransportDeps): TransportRunner {
   async function next(running: Running, signal: AbortSignal): Promise<Done> {
     const { stored, run, actor } = running
     const transport = stored.transports[run.position]
-    // Of a run that found nothing nobody is told.
+    // A run without results sends no notice.
     if (!transport || run.total === 0) return { step: 'over', position: run.position }
     await inRun(deps, run, async (tx) => {
       await events.append(tx, [{ ...about(actor, stored), type: 'EXPORT_TRANSPORT', info: { state: stored.state } }])
@@ -99,7 +99,7 @@ export function createTransports(deps: TransportDeps): TransportRunner {
     }
   }
 
-  /** Tries again what fails, until it was tried often enough; a plugin is asked once. */
+  /** Tries again after a failure, up to a number of times; a plugin is called once. */
   async function attempt(
     running: Running,
     transport: StoredTransport,
@@ -120,9 +120,9 @@ export function createTransports(deps: TransportDeps): TransportRunner {
         if (signal.aborted || error instanceof RunOver) throw error
         const message = hide(scrubText((error as Error).message || 'it broke off')).slice(0, 1000)
         log.push(message)
-        // An address that is not allowed will not be.
+        // Trying again cannot help for a refused address.
         if (pause === null || error instanceof RefusedAddress) return failed(log, message)
-        // Stopped meanwhile, it is not tried again.
+        // If the run was stopped meanwhile, it is not tried again.
         await inRun(deps, running.run, async () => {})
         await sleep(pause, undefined, { signal })
       }
@@ -214,7 +214,7 @@ export function createTransports(deps: TransportDeps): TransportRunner {
 
 const failed = (log: readonly string[], error: string): TransportOutcome => ({ log, state: 'failed', error })
 
-/** The log does not say what opens the result. */
+/** The uuid opens the result, so the log has only its beginning. */
 const masked = (uuid: string): string => `${uuid.slice(0, 8)}…`
 
 function secretsOf(options: Options): string[] {

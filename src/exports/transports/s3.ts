@@ -6,7 +6,7 @@ import { eachFile, type Parcel, type Send } from './parcel.ts'
 
 const partSize = 16 * 1024 * 1024
 
-/** The archive, or each file, into a bucket. */
+/** Sends the archive, or each file, into a bucket. */
 export const sendByS3: Send = async (parcel) => {
   const { options, name, rules, patience, signal, contentType } = parcel
   const { S3Client } = await clients()
@@ -16,7 +16,7 @@ export const sendByS3: Send = async (parcel) => {
   const s3 = new S3Client({
     region,
     endpoint,
-    // The bucket is no part of the name of the host, which was checked.
+    // The bucket must not become a part of the host name, which was checked.
     forcePathStyle: true,
     credentials: {
       accessKeyId: option(options, 'access_key_id') ?? '',
@@ -73,7 +73,7 @@ async function upload(
   }
 }
 
-/** They are installed where somebody uses them. */
+/** These packages are only installed where S3 is used. */
 async function clients() {
   const [{ S3Client }, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')])
   return { S3Client, Upload }

@@ -6,7 +6,7 @@ import { withoutEnd } from '../../platform/values/text.ts'
 import { option } from './options.ts'
 import { eachFile, newFolders, type Send } from './parcel.ts'
 
-/** The archive, or each file, to an SFTP server whose key is the one that the transport names. */
+/** Sends the archive, or each file, to an SFTP server whose host key must be that of the transport. */
 export const sendBySftp: Send = async (parcel) => {
   const { options, rules, patience, signal, name } = parcel
   const host = option(options, 'host') as string

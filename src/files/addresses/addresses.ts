@@ -3,9 +3,9 @@ import type { FileVersion, StoredFile } from '../model.ts'
 import type { Signatures } from './signatures.ts'
 
 export interface VersionAddresses {
-  /** Where the content is downloaded. */
+  /** The address for downloads of the content. */
   readonly download: string
-  /** Where viewers find parts of a picture: the signature stands in the path, behind which they put theirs. */
+  /** The address for image viewers. The signature is a segment of the path, so that viewers can append their own segments. */
   readonly viewer: (kind: 'iiif' | 'zoom') => string
 }
 
@@ -22,11 +22,14 @@ export function createAddresses({
   return {
     until: signatures.until,
 
-    /** Where the object of that uuid has the version, whoever asks. */
+    /** The address of a version by its object, without a signature: it is the same for all callers. */
     deepLink: (file: Pick<StoredFile, 'id'>, version: Pick<FileVersion, 'name'>, uuid: string): string =>
       fileDeepLink(externalUrl, uuid, file.id, version.name),
 
-    /** Those of a version, with one signature up to then; `object`: uuid of the one whose name for it is to be given. */
+    /**
+     * The addresses of a version, with one signature until then. `object`: uuid of the object whose name for the file is
+     * to be used.
+     */
     of(file: StoredFile, version: FileVersion, until: number, object: string | null): VersionAddresses {
       const signature = signatures.sign({ fileId: file.id, hash: version.sha256, version: version.name }, until)
       const name = encodeURIComponent(version.name)

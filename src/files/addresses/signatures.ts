@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { SigningKey, SigningKeys } from './signing-keys.ts'
 
-/** What an address stands for; the signature covers all of it. */
+/** The target of a signed address. The signature covers all its members. */
 export interface Signed {
   readonly fileId: number
   readonly hash: string
@@ -9,18 +9,24 @@ export interface Signed {
 }
 
 export interface Signatures {
-  /** When signatures end that hold for at least so many seconds: seconds since 1970, the same within an hour. */
+  /**
+   * The expiry time of a signature that is valid for at least so many seconds: seconds since 1970, the same for calls
+   * within an hour.
+   */
   until(seconds: number): number
-  /** The address's signature up to then, which `until` gave. */
+  /** The signature of an address until the time that `until` gave. */
   sign(signed: Signed, until: number): string
-  /** Seconds for which the signature still holds; null when it does not, or is not one of ours. */
+  /** Seconds for which the signature is still valid; null when it is not, or was not made by this instance. */
   left(signed: Signed, signature: string): number | null
 }
 
-/** Expiries end with an hour, so that an address stays the same for a while and browsers know what they have. */
+/** Expiry times are full hours: an address stays the same for a while, so that browsers find the file in their cache. */
 const step = 3600
 
-/** Signatures with the keys of the instance: what one has signed that signs no more holds no longer than that key. */
+/**
+ * Signatures with the keys of the instance. A key that no longer signs has an end: no signature made with it is valid
+ * after that.
+ */
 export function createSignatures([signing, ...others]: SigningKeys, now: () => number = Date.now): Signatures {
   return {
     until: (seconds) => Math.ceil((now() / 1000 + seconds) / step) * step,

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
 
-/** A key of signatures; `until`: what it has signed holds no longer, in milliseconds since 1970. */
+/** A key of signatures. No signature made with it is valid after `until`, in milliseconds since 1970. */
 export interface SigningKey {
   readonly key: Buffer
   readonly until: number
 }
 
-/** The first one signs, all of them check. */
+/** The first key signs; all keys are accepted. */
 export type SigningKeys = readonly [SigningKey, ...SigningKey[]]
 
 export interface SigningKeyOptions {
   readonly db: Db
   readonly seal: Pick<Seal, 'seal' | 'open' | 'prefix'>
-  /** For how many days an address that was given out may hold. */
+  /** The longest lifetime of an address, in days. */
   readonly mostDays: () => number
 }
 
@@ -24,18 +24,18 @@ interface StoredKey {
   readonly until: Date | null
 }
 
-/** Bytes of a key, and of one that an earlier release has stored as it is. */
+/** Bytes of a key, and of a key that an earlier release has stored in plain text. */
 const length = 32
 const about = 'addresses of files'
 
 /**
- * The keys of signed addresses. A key that others may know, since it was stored as it is or sealed with a secret key that is
- * given up, signs no more: what it has signed holds for as long as addresses hold at most. One that no secret key here opens
- * is left as it is, should its secret key come back.
+ * The keys of signed addresses. Other persons may know a key that was stored in plain text, or sealed with a secret key
+ * that is now given up. Such a key no longer signs; its signatures stay valid until the longest lifetime of addresses is
+ * over. A key that none of the secret keys here can open is left unchanged, in case its secret key comes back.
  */
 export function openSigningKeys({ db, seal, mostDays }: SigningKeyOptions): Promise<SigningKeys> {
   return db.transaction(async (tx) => {
-    // Of processes that start at the same time one makes the key.
+    // Of processes that start at the same time, only one makes the key.
     await tx.query('lock table file_key in share row exclusive mode')
     await tx.query('delete from file_key where until < now()')
     const { rows } = await tx.query<StoredKey>(

@@ -1,6 +1,6 @@
 /**
- * Archives in the format ZIP, which office documents are as well. Nothing is unpacked to a disk; entries are read one at a
- * time, as far as whoever reads them lets them come.
+ * Archives in the format ZIP, which office documents use as well. Nothing is unpacked to a disk; entries are read one at
+ * a time, as fast as the reader takes them.
  */
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
@@ -9,40 +9,40 @@ import type { ByteRange } from '../blobs/blob-store.ts'
 import { type ArchiveSource, readerOf } from './reader.ts'
 
 export interface ArchiveEntry {
-  /** As the archive has it: folders end with a slash. */
+  /** As written in the archive: folders end with a slash. */
   readonly path: string
   readonly folder: boolean
-  /** Bytes as the archive says: what comes is compared with that, and no more is given. */
+  /** Bytes, as stated in the archive. The unpacked data is compared with this size, and no more bytes are passed on. */
   readonly size: number
-  /** Bytes that it takes in the archive. */
+  /** Bytes of the packed entry in the archive. */
   readonly packed: number
-  /** Whether it lies there as it is, so that parts of it can be read without what comes before. */
+  /** Whether the entry is stored uncompressed, so that a part of it can be read without the bytes before. */
   readonly plain: boolean
   readonly modified: Date
 }
 
 export interface Archive extends AsyncDisposable {
   entries(): AsyncIterable<ArchiveEntry>
-  /** The content of an entry that `entries` gave; parts only of plain ones. @throws {BadArchive} */
+  /** The content of an entry from `entries`; a part only of an uncompressed one. @throws {BadArchive} */
   read(entry: ArchiveEntry, part?: ByteRange): Promise<Readable>
 }
 
-/** What is wrong with an archive, in words. */
+/** The reason why an archive cannot be read, as text for the answer. */
 export class BadArchive extends Error {}
 
-/** Names that would lead out of a folder are refused by the reader itself. */
+/** The reader itself refuses names that would lead out of a folder. */
 const rules = { lazyEntries: true, autoClose: false, strictFileNames: false, validateEntrySizes: true }
 
 const openPath = promisify((path: string, done: (error: Error | null, zip: ZipFile) => void) =>
   openFile(path, rules, done),
 )
 
-/** @throws {BadArchive} when it is none, or is broken. */
+/** @throws {BadArchive} when it is no archive, or is broken. */
 export async function openArchive(path: string): Promise<Archive> {
   return archiveOf(await openPath(path).catch(notReadable))
 }
 
-/** One that is read in parts, wherever it lies; nothing is held open. @throws {BadArchive} as above. */
+/** Opens an archive that is read in parts, wherever it is stored; nothing is held open. @throws {BadArchive} as above. */
 export async function openArchiveIn(source: ArchiveSource): Promise<Archive> {
   return archiveOf(await fromRandomAccessReaderPromise(readerOf(source), source.size, rules).catch(notReadable))
 }
@@ -110,7 +110,7 @@ function entryOf(entry: Entry): ArchiveEntry {
   }
 }
 
-/** Dates come from whoever made the archive; most have no zone. */
+/** Dates come from the creator of the archive; most have no time zone. */
 function dated(date: Date): Date {
   const year = date.getUTCFullYear()
   return year >= 1970 && year <= 9999 ? date : new Date(0)

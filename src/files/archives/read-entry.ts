@@ -8,17 +8,20 @@ import type { FileVersion } from '../model.ts'
 import { fileTypeOf, headBytes } from '../records/file-type.ts'
 import { type Archive, type ArchiveEntry, BadArchive, openArchiveIn } from './open.ts'
 
-/** Entries that are looked through for one request. */
+/** Most entries that are read for one request. */
 const mostEntries = 100_000
 
-/** Entries of a folder that are answered. */
+/** Most entries of a folder in an answer. */
 const mostListed = 10_000
 
-/** What grows more than that is packed to do harm, unless it is small all the same. */
+/**
+ * An entry that is more than this many times as large as its packed bytes is refused as a decompression bomb, unless it
+ * is small.
+ */
 const mostGrowth = 200
 const harmless = 10_000_000
 
-/** What is in a folder of an archive. */
+/** An entry of a folder in an archive. */
 export interface ListedEntry {
   readonly name: string
   readonly path: string
@@ -32,7 +35,7 @@ export type ArchiveContent =
   | {
       readonly kind: 'file'
       readonly path: string
-      /** Of the entry: it changes only when the archive does. */
+      /** The hash of the entry: it changes only when the archive does. */
       readonly sha256: string
       readonly size: number
       readonly mimeType: string
@@ -41,9 +44,10 @@ export type ArchiveContent =
     }
 
 /**
- * What lies at a path in an archive: an entry, or a folder, which is there also where only something within it is named. The
- * empty path, and one that ends with a slash, is a folder. Nothing but the directory and the entry is read.
- * @throws {AppError} `ResourceNotFound`, `ServerGeneric` where the archive or the entry cannot be read, `ServiceUnavailable`.
+ * Finds the entry or the folder at a path in an archive. A folder also exists where the archive names only entries within
+ * it. The empty path, and a path that ends with a slash, is a folder. Only the directory and the entry are read.
+ * @throws {AppError} `ResourceNotFound`, `ServerGeneric` where the archive or the entry cannot be read,
+ * `ServiceUnavailable`.
  */
 export async function readArchiveEntry(
   version: FileVersion,
@@ -102,7 +106,7 @@ async function find(
   return isFolder ? { folder: [...listed.values()] } : {}
 }
 
-/** The entry itself, or the folder that it lies in below the one that is listed; null for the latter itself. */
+/** The entry itself, or the subfolder of the listed folder that contains it; null for the listed folder itself. */
 function childOf({ size, modified }: ArchiveEntry, rest: string, folder: string): ListedEntry | null {
   const [name = '', ...below] = rest.split('/', 2)
   if (name === '') return null
@@ -111,7 +115,7 @@ function childOf({ size, modified }: ArchiveEntry, rest: string, folder: string)
   return { name, path, size: isFolder ? 0 : size, modified, folder: isFolder }
 }
 
-/** Some programs write names in decomposed letters, and addresses are typed in composed ones. */
+/** Some programs write names with decomposed letters; addresses are typed with composed ones. */
 function composed(path: string): string {
   return normalized(path, 'NFC')
 }
@@ -136,7 +140,7 @@ async function fileOf(archive: Archive, entry: ArchiveEntry, version: FileVersio
   }
 }
 
-/** Its beginning, which also shows whether it can be read at all. @throws {BadArchive} */
+/** The beginning of an entry; this also shows whether it can be read. @throws {BadArchive} */
 async function headOf(archive: Archive, entry: ArchiveEntry): Promise<Buffer> {
   const end = Math.min(headBytes, entry.size) - 1
   const stream = await archive.read(entry, entry.plain && end >= 0 ? { start: 0, end } : undefined)

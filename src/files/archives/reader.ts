@@ -3,13 +3,16 @@ import { buffer } from 'node:stream/consumers'
 import { RandomAccessReader } from 'yauzl'
 import type { ByteRange } from '../blobs/blob-store.ts'
 
-/** Where an archive is read from, in parts. */
+/** The source of an archive, which is read in parts. */
 export interface ArchiveSource {
   readonly size: number
   read(part: ByteRange): Promise<Readable>
 }
 
-/** Bytes that are fetched at once: the directory is read in pieces of some fifty bytes, each a request to S3 otherwise. */
+/**
+ * Bytes that are fetched at once: the directory is read in pieces of some fifty bytes, each of which would otherwise be a
+ * request to S3.
+ */
 const windowBytes = 128 * 1024
 
 /** Bytes of a directory; that of a hundred thousand entries has about ten million. */

@@ -3,16 +3,16 @@ import type { Readable } from 'node:stream'
 /** Hexadecimal SHA-256 of a content: the only name that it has in a store. */
 export type Sha256 = string
 
-/** A content that has arrived whole and lies on stable storage, under a temporary name. */
+/** A content that has arrived whole and is on stable storage, under a temporary name. */
 export interface Received {
   readonly size: number
-  /** Gives it its name; on stable storage when it resolves. It may lie there already: then nothing changes. */
+  /** Gives it its final name; it is on stable storage when this resolves. If the content exists already, nothing changes. */
   keep(sha256: Sha256): Promise<void>
   /** Removes it. */
   discard(): Promise<void>
 }
 
-/** Bytes of a content, both included. */
+/** A range of bytes of a content, both ends included. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
@@ -24,27 +24,27 @@ export interface StoredBlob {
 }
 
 /**
- * A place for contents. They never change, and lie under their hash: whatever a client calls a file never becomes part of
- * a path. What is interrupted leaves a temporary name at most, which `sweep` removes.
+ * A store for contents. Contents never change and are named by their hash: no name that a client gives to a file becomes
+ * part of a path. An interrupted upload leaves at most a temporary name, which `sweep` removes.
  */
 export interface BlobStore {
-  /** Stores what the source gives, as slowly as it takes. @throws what the source throws; then nothing stays. */
+  /** Stores the bytes of the source; a slow store slows the source down. @throws errors of the source; then nothing stays. */
   receive(source: AsyncIterable<Buffer>): Promise<Received>
   /** @throws {BlobMissing} before anything is read. */
   read(sha256: Sha256, range?: ByteRange): Promise<Readable>
-  /** Its size; null when it is not there. */
+  /** The size of a content; null when it does not exist. */
   size(sha256: Sha256): Promise<number | null>
-  /** Where programs of the machine find it as a file, for places that are folders. It may be missing there. */
+  /** The path of a content as a local file, for stores that are folders. The file may be missing. */
   readonly local?: (sha256: Sha256) => string
-  /** Bytes that are free there, for places that know it. */
+  /** Free bytes of the store, for stores that know it. */
   readonly free?: () => Promise<number>
-  /** It may be gone already. */
+  /** The content may already be removed. */
   remove(sha256: Sha256): Promise<void>
-  /** Removes temporary names that nobody has written to since then. Answers how many. */
+  /** Removes temporary names that have not been written to since then. Answers how many. */
   sweep(before: Date): Promise<number>
-  /** Everything that is there, in no order. */
+  /** All contents, in no order. */
   list(): AsyncIterable<StoredBlob>
-  /** Writes, reads and removes something small. @throws {Error} that says what is wrong. */
+  /** Writes, reads and removes a small content. @throws {Error} with the reason. */
   probe(options: { readOnly: boolean }): Promise<void>
   close(): void
 }
@@ -55,13 +55,13 @@ export class BlobMissing extends Error {
   }
 }
 
-/** `ab/cd/abcd…`: no folder holds more than some thousands even of a hundred million contents. */
+/** `ab/cd/abcd…`: even with a hundred million contents, no folder has more than some thousands. */
 export function pathOf(sha256: Sha256): string {
   if (!/^[0-9a-f]{64}$/.test(sha256)) throw new Error('not a hash')
   return `${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`
 }
 
-/** The hash of the content at a path below the place's own; null when it is no content. */
+/** The hash of the content at a path below the store's own; null when the path is not that of a content. */
 export function hashIn(path: string): Sha256 | null {
   return /^([0-9a-f]{2})\/([0-9a-f]{2})\/(\1\2[0-9a-f]{60})$/.exec(path)?.[3] ?? null
 }

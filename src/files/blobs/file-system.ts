@@ -13,7 +13,7 @@ import {
   temporary,
 } from './blob-store.ts'
 
-/** Contents in a folder. It is made when something is stored, not before: a mount that is not there stays visible. */
+/** Contents in a folder. The folder is made when something is stored, not before: so a missing mount is noticed. */
 export function createFileSystemStore(folder: string): BlobStore {
   const temporaryFolder = join(folder, temporary)
   const place = (sha256: Sha256): string => join(folder, pathOf(sha256))
@@ -47,7 +47,7 @@ export function createFileSystemStore(folder: string): BlobStore {
     return transferAll(file.createReadStream({ highWaterMark: 256 * 1024, ...range }))
   }
 
-  /** Of the nearest folder that is there. */
+  /** Free bytes at the nearest existing folder. */
   async function free(): Promise<number> {
     for (let at = folder; ; at = dirname(at)) {
       const found = await statfs(at).catch((error: NodeJS.ErrnoException) => {
@@ -102,7 +102,7 @@ export function createFileSystemStore(folder: string): BlobStore {
   }
 }
 
-/** A new file; its folder is there, but for the first time. */
+/** Creates a file; its folder usually exists already. */
 async function create(path: string): Promise<FileHandle> {
   const opened = (): Promise<FileHandle> => open(path, 'wx', 0o640)
   return opened().catch(async (error: NodeJS.ErrnoException) => {
@@ -112,7 +112,7 @@ async function create(path: string): Promise<FileHandle> {
   })
 }
 
-/** A folder that survives a power cut: the entry in the folder above it is on disk, too. */
+/** Makes a folder that survives a power cut: its entry in the folder above is on disk, too. */
 async function makeFolder(path: string): Promise<void> {
   const made = await mkdir(path, { recursive: true, mode: 0o750 })
   if (made === undefined) return
@@ -134,7 +134,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Bytes that are written at once: what comes over the network comes in small pieces. */
+/** Bytes that are written at once: data from the network arrives in small pieces. */
 const gatheredBytes = 256 * 1024
 
 async function* gathered(source: AsyncIterable<Buffer>): AsyncIterable<readonly Buffer[]> {
@@ -151,7 +151,7 @@ async function* gathered(source: AsyncIterable<Buffer>): AsyncIterable<readonly 
   if (bytes > 0) yield chunks
 }
 
-/** Answers how many bytes these are. */
+/** Answers the number of bytes. */
 async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<number> {
   const size = chunks.reduce((sum, { length }) => sum + length, 0)
   let { bytesWritten: at } = await file.writev(chunks)

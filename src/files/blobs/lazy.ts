@@ -1,6 +1,6 @@
 import type { BlobStore } from './blob-store.ts'
 
-/** A store that is made when something is first asked of it: what its kind needs is not loaded by those who have none. */
+/** A store that is created at its first use: installations without this kind of store do not load its libraries. */
 export function createLazyStore(make: () => Promise<BlobStore>): BlobStore {
   let made: Promise<BlobStore> | undefined
   const store = (): Promise<BlobStore> => {

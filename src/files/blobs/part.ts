@@ -1,6 +1,6 @@
 import type { ByteRange } from './blob-store.ts'
 
-/** A part of what can only be read from its beginning. */
+/** Reads a part of a content that can only be read from its beginning. */
 export async function* partOf(content: AsyncIterable<Buffer>, { start, end }: ByteRange): AsyncGenerator<Buffer> {
   let at = 0
   for await (const chunk of content) {

@@ -30,7 +30,7 @@ import {
 
 export interface S3Config {
   readonly bucket: string
-  /** `host`, `host:port` or a whole address; empty: that of AWS for the region. */
+  /** `host`, `host:port` or a whole address; empty: the address of AWS for the region. */
   readonly endpoint: string
   readonly accesskey: string
   readonly secretkey: string
@@ -38,19 +38,19 @@ export interface S3Config {
   readonly ssl: boolean
 }
 
-/** Milliseconds that the server may take to answer, and to go on with an answer. */
+/** Milliseconds that the server may take to begin an answer, and to continue it. */
 const defaultPatience = 60_000
 
 const MiB = 1024 * 1024
 /** Bytes of a part: 10,000 of them are the most that S3 takes, so this is good for 150 GiB. */
 const partSize = 16 * MiB
-/** Most that S3 copies with one request, and what is copied at a time of more than that. */
+/** The largest content that S3 copies with one request, and the size of the parts of a larger one. */
 const mostCopied = 5 * 1024 * MiB
 const copiedPart = 1024 * MiB
 
 /**
- * Contents in a bucket. What arrives goes to a temporary key in parts, which S3 puts together or forgets, and is then
- * copied inside the bucket to the key of its hash, which it is known by only at its end.
+ * Contents in a bucket. An upload goes to a temporary key in parts, which S3 completes or discards. It is then copied
+ * inside the bucket to the key of its hash, because the hash is known only at the end.
  */
 export function createS3Store(config: S3Config, prefix: string, patience = defaultPatience): BlobStore {
   const { bucket: Bucket } = config
@@ -58,7 +58,7 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
     region: config.region || 'us-east-1',
     credentials: { accessKeyId: config.accesskey, secretAccessKey: config.secretkey },
     ...(config.endpoint === '' ? {} : { endpoint: addressOf(config), forcePathStyle: true }),
-    // Other stores than AWS do not all know the newer checksums.
+    // Not all S3-compatible stores know the newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 3,
@@ -66,7 +66,7 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
       connectionTimeout: 5000,
       requestTimeout: patience,
       throwOnRequestTimeout: true,
-      // One that stops in the middle is not waited for without end.
+      // A transfer that stops in the middle must not wait for ever.
       socketTimeout: 2 * patience,
     },
   })
@@ -138,7 +138,7 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
     }
   }
 
-  /** Uploads in parts that a process has left when it ended take room, and are not seen among the keys. */
+  /** Unfinished uploads in parts, left by an ended process, take space and are not listed among the keys. */
   async function abortUnfinished(before: Date): Promise<number> {
     let aborted = 0
     for await (const { Key = '', UploadId, Initiated = new Date() } of unfinishedBelow(prefix)) {
@@ -156,7 +156,7 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
       const page: ListMultipartUploadsCommandOutput | null = await s3
         .send(new ListMultipartUploadsCommand({ Bucket, Prefix, ...at }))
         .catch((error: unknown) => {
-          // Not every server that speaks like S3 can say so; those forget such uploads by themselves.
+          // Not every S3-compatible server can list such uploads; those servers remove them without being asked.
           if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 501) return null
           throw error
         })
@@ -183,7 +183,7 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
         const command = new GetObjectCommand({ Bucket, Key: keyOf(sha256), Range: rangeHeader(range) })
         const { Body, ContentLength } = await s3.send(command)
         const stream = Body as Readable
-        // Some servers do not know ranges: other bytes than asked for would be delivered as these.
+        // Some servers ignore ranges: they would deliver other bytes than those asked for.
         if (range && ContentLength !== range.end - range.start + 1) {
           stream.destroy()
           throw new Error('S3 answered with other bytes than it was asked for')
@@ -239,7 +239,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof S3ServiceException && (error.name === 'NoSuchKey' || error.$metadata.httpStatusCode === 404)
 }
 
-/** What S3 says is read within the limits of all other servers, but for contents, which are taken as they come. */
+/** Answers of S3 are read within the limits for all other servers. Contents are not limited: they are streamed. */
 function limitAnswers(s3: S3Client): void {
   s3.middlewareStack.addRelativeTo(
     <Args, Result>(next: (args: Args) => Promise<Result>, { commandName }: { commandName?: string }) =>

@@ -1,7 +1,7 @@
 import { AppError } from '../../platform/errors.ts'
 import type { BlobStore } from './blob-store.ts'
 
-/** A store whose failures to take something are told as what a client may wait for; what was sent may be wrong as before. */
+/** Maps storage errors to `ServiceUnavailable`, after which a client may try again. Errors of the sent data stay as they are. */
 export function createTellingStore(store: BlobStore): BlobStore {
   return {
     ...store,
@@ -19,7 +19,7 @@ export function createTellingStore(store: BlobStore): BlobStore {
         const received = await store.receive(sent())
         return { ...received, keep: (sha256) => received.keep(sha256).catch(tell) }
       } catch (error) {
-        // What was wrong with what was sent is not the store's fault.
+        // An error in the sent data is not the store's fault.
         const sender = broken as { readonly error: unknown } | null
         if (sender) throw sender.error
         return tell(error)

@@ -1,4 +1,4 @@
-/** Files of objects as somebody takes them along: a version as it is, or what is made of it then. */
+/** Files of objects for downloads and exports: a version as it is, or a copy that is made at that time. */
 import type { VersionPreset } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -14,7 +14,7 @@ export interface WantedAsset {
   readonly objUuid: string
   /** `standard`, `keep`, `remove`, or the id of a mapping. */
   readonly metadata: string
-  /** A picture by the name of a preset, or by what it is. */
+  /** A picture by the name of a preset, or by its parameters. */
   readonly preset?: string | undefined
   readonly custom?: VersionPreset['custom'] | undefined
 }
@@ -24,11 +24,11 @@ export interface AssetDeps {
   readonly presets: () => readonly VersionPreset[]
 }
 
-/** A name that no preset of the base configuration has. */
+/** A name that no preset of the base configuration can have. */
 const ownPreset = ''
 
 export function createAssets({ download, presets }: AssetDeps) {
-  /** @throws {AppError} for a preset that is gone */
+  /** @throws {AppError} for a preset that no longer exists */
   function extensionOf({ preset, custom, extension }: Pick<WantedAsset, 'preset' | 'custom' | 'extension'>): string {
     const format = custom?.format ?? presets().find(({ name }) => name === preset)?.custom.format
     if (preset !== undefined && format === undefined) {
@@ -39,8 +39,8 @@ export function createAssets({ download, presets }: AssetDeps) {
 
   return {
     /**
-     * What is to be delivered, with the rights of the actor as of now. A file that takes no metadata is as it is where the standard
-     * is asked for. `end` is to be called behind it. @throws {AppError} as downloads
+     * Opens the delivery, with the present rights of the actor. A file that cannot hold metadata is delivered unchanged
+     * where the standard mapping is asked for. The caller must call `end` afterwards. @throws {AppError} as downloads
      */
     async open(
       actor: Actor,
@@ -57,7 +57,10 @@ export function createAssets({ download, presets }: AssetDeps) {
       return download(actor, address, request)
     },
 
-    /** The extension that a picture will have, of a version with this one. @throws {AppError} for a preset that is gone */
+    /**
+     * The extension of the picture made from a version with this extension.
+     * @throws {AppError} for a preset that no longer exists
+     */
     extension: extensionOf,
   }
 }

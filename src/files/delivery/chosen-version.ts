@@ -5,7 +5,7 @@ import { type FileVersion, original, originalOf, type StoredFile } from '../mode
 import type { WithRecipes } from '../renditions/recipes/added.ts'
 import type { Records } from '../shown/service.ts'
 
-/** A version by its name, or the first one of a group of recipes that is there. */
+/** A version by its name, or the first existing one of a group of recipes. */
 export type WantedVersion = { readonly name: string } | { readonly group: string }
 
 export interface ChosenVersionDeps {
@@ -14,8 +14,8 @@ export interface ChosenVersionDeps {
 }
 
 /**
- * The version of a file that the actor wants to download, as addresses name it; null: there is no such file. Whether there is a
- * version is told only where it might be downloaded.
+ * The version of a file that the actor wants to download, as addresses name it; null: there is no such file. The answer
+ * reveals whether a version exists only to callers who might download it.
  * @throws {AppError} `ObjectInsufficientAssetDownloadRight`, `FileVersionNotAvailable`, `FileGroupNotAvailable`
  */
 export function createChosenVersion({ records, settings }: ChosenVersionDeps) {

@@ -9,23 +9,23 @@ import type { FileVersion } from '../model.ts'
 import { contentHeaders } from './headers.ts'
 import { readRange } from './ranges.ts'
 
-/** What is known of a content before it is read. */
+/** The known members of a content before it is read. */
 export type Content = Pick<FileVersion, 'sha256' | 'size' | 'mimeType' | 'createdAt'>
 
 export interface Delivery {
   readonly version: Omit<Content, 'size'>
-  /** Where it is and how long: asked for when it is to be sent, since it may have to be made. @throws {AppError} */
+  /** The store and size of the content: called when it is to be sent, since it may have to be made first. @throws {AppError} */
   readonly ready: () => Promise<{ readonly size: number; readonly store: Pick<BlobStore, 'read'> }>
   readonly fileName: string
-  /** Seconds for which the one who asked may keep it without asking again; never: nobody keeps it. */
+  /** Seconds for which the client may cache it without asking again; `never`: no cache stores it. */
   readonly keep: number | 'never'
-  /** In place of what `keep` says. */
+  /** Replaces the header made from `keep`. */
   readonly cacheControl?: string
-  /** How it is to be shown; absent: as its type lets it. @see contentHeaders */
+  /** How browsers show it; absent: by its type. @see contentHeaders */
   readonly disposition?: 'inline' | 'attachment'
-  /** Bytes before a range that may be read in vain: behind them the whole is answered. All, when not said. */
+  /** Bytes before a range that may be read and dropped; for a later range, the whole content is answered. Absent: no limit. */
   readonly mostSkipped?: number
-  /** Told at the end, whole or broken off. */
+  /** Called at the end, also of a broken download. */
   readonly delivered: (bytes: number, status: number) => void
 }
 
@@ -80,16 +80,17 @@ async function open(store: Pick<BlobStore, 'read'>, { sha256, size }: Content, p
 }
 
 /**
- * Counts what a stream writes into the answer, without another stream between them, and gives the memory of what is written back:
- * otherwise V8 looks for it by going through the whole heap, a third of the time that a large download takes.
+ * Counts the bytes that a stream writes into the answer, without another stream between them. Releases the memory of
+ * written pieces: otherwise V8 finds it only by searching the whole heap, which takes a third of the time of a large
+ * download.
  */
 function countSent(answer: ServerResponse): () => number {
   let bytes = 0
   answer.once('pipe', (source: Readable) => {
-    // Only a socket says when it has written something.
+    // Only a socket reports when data is written.
     const isOwn = isTransferredStream(source) && answer.socket instanceof Socket
     const written: Buffer[] = []
-    // Before the piece is written itself.
+    // Runs before the piece itself is written.
     source.prependListener('data', (piece: Buffer) => {
       bytes += piece.length
       if (!isOwn) return
@@ -100,21 +101,21 @@ function countSent(answer: ServerResponse): () => number {
   return () => bytes
 }
 
-/** Whether the client asks for another state: `If-Match` compares strongly (RFC 9110, 13.1.1), and goes before a date. */
+/** Whether the client asks for another state: `If-Match` compares strongly (RFC 9110, 13.1.1), and has precedence over a date. */
 function isOutdated({ headers }: FastifyRequest, tag: string, at: Date): boolean {
   const tags = headers['if-match']
   if (tags !== undefined) return !tags.split(',').some((one) => ['*', tag].includes(one.trim()))
   return isOlder(headers['if-unmodified-since'], at) === true
 }
 
-/** Whether the client has it already. */
+/** Whether the client has the content already. */
 function isKnown({ headers }: FastifyRequest, tag: string, at: Date): boolean {
   const tags = headers['if-none-match']
   if (tags !== undefined) return tags.split(',').some((one) => ['*', tag, `W/${tag}`].includes(one.trim()))
   return isOlder(headers['if-modified-since'], at) === false
 }
 
-/** Whether the date of a header lies before the content, which HTTP knows to the second; null where it is no date. */
+/** Whether the date of a header is before the date of the content, which HTTP knows to the second; null for an invalid date. */
 function isOlder(header: string | undefined, at: Date): boolean | null {
   const date = Date.parse(header ?? '')
   return Number.isNaN(date) ? null : date < Math.floor(at.getTime() / 1000) * 1000

@@ -31,28 +31,28 @@ export interface DerivedDownloadDeps {
   readonly folders: WorkFolders
   readonly workers: Pick<Workers, 'run'>
   readonly storeOf: (locationId: number) => BlobStore
-  /** Most bytes of a content that is copied for a download. */
+  /** Most bytes of a content that may be copied for a download. */
   readonly mostBytes: number
-  /** What pictures of a file may bear. */
+  /** The marks that pictures of a file may have. */
   readonly marksOf: (fileId: number) => Promise<KnownMarks>
   readonly profiles: {
-    /** What a profile is that presets name; undefined: there is none of that name. */
+    /** The definition of a colour profile that presets name; undefined: there is no profile of that name. */
     named(name: string): string | undefined
-    /** As the workshop takes it. @throws {CannotMake} */
+    /** The profile in the form for the workshop. @throws {CannotMake} */
     load(named: string, folder: string): Promise<ColourProfile>
   }
 }
 
-/** A content that is made when somebody takes it. */
+/** A content that is made for a download. */
 export interface DerivedDownload {
   readonly content: Omit<Content, 'size'>
   readonly extension: string
-  /** Makes it; it is there until `end`. @throws {AppError} */
+  /** Makes the content; it exists until `end`. @throws {AppError} */
   make(signal: AbortSignal): Promise<{ readonly size: number; readonly store: Pick<BlobStore, 'read'> }>
   end(): void
 }
 
-/** What is known of these formats is kept apart from what they show, and ExifTool writes them. */
+/** In these formats, metadata is stored apart from the picture, and ExifTool can write it. */
 export const strippable: ReadonlySet<string> = new Set('jpg jpeg jfif png tif tiff webp gif heic heif avif'.split(' '))
 const mimeTypes = {
   jpg: 'image/jpeg',
@@ -62,18 +62,18 @@ const mimeTypes = {
   webp: 'image/webp',
   bmp: 'image/bmp',
 }
-/** What a format that is kept is called when it is written. */
+/** The output format for pictures that keep their format. */
 const written: Readonly<Record<string, NonNullable<PictureTransform['format']>>> = { ...pictureFormats, jfif: 'jpg' }
 const usualCompression = 85
 
-/** The extension of a picture in a format that presets name, made of a version with this extension. */
+/** The extension of a copy in a format of a preset, made of a version with this extension. */
 export function extensionOfCopy(format: string, extension: string): string {
   return Object.hasOwn(pictureFormats, format)
     ? pictureFormats[format as keyof typeof pictureFormats]
     : (written[extension] ?? 'jpg')
 }
 
-/** Copies for downloads: of another size or format, or without what the content says of itself. */
+/** Copies for downloads: of another size or format, or without embedded metadata. */
 export function createDerivedDownloads({
   folders,
   workers,
@@ -82,10 +82,10 @@ export function createDerivedDownloads({
   marksOf,
   profiles,
 }: DerivedDownloadDeps) {
-  // Tiles for viewers come from the same processes, and must not wait behind whole pictures.
+  // Tiles for viewers use the same processes, and must not wait behind whole pictures.
   const limiter = createRequestLimiter({ concurrency: 1, waiting: 50 })
 
-  /** @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
+  /** @throws {AppError} `UrlParameterNotSupported` naming the wrong parameter. */
   function pictured(
     file: StoredFile,
     version: FileVersion,
@@ -111,7 +111,7 @@ export function createDerivedDownloads({
     }
     const format = transform.format ?? written[version.extension] ?? 'jpg'
     const { density, compression } = transform
-    // A preset is for pictures of all formats.
+    // A preset applies to pictures of all formats.
     if (compression !== null && preset === null && format !== 'jpg' && format !== 'webp') {
       throw refuse('quality', `${compression}`, `the format ${format} has none`)
     }
@@ -135,7 +135,7 @@ export function createDerivedDownloads({
     })
   }
 
-  /** Without what it says of itself, or with what is to be written into it. @throws {AppError} as above. */
+  /** A copy without embedded metadata, or with metadata to be written into it. @throws {AppError} as above. */
   function changed(
     version: FileVersion,
     { metadata, wish, tag }: { readonly metadata: MetadataToWrite | null; readonly wish: string; readonly tag: string },

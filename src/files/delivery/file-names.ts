@@ -1,15 +1,15 @@
 import { normalized, withoutEnds } from '../../platform/values/text.ts'
 import { type FileVersion, original, originalOf, type StoredFile } from '../model.ts'
 
-/** Bytes of a name, with its extension: what file systems take, and a little room for what programs add. */
+/** Bytes of a name, with its extension: the limit of file systems, less a little room for suffixes of programs. */
 const longest = 240
 
-/** What file systems or programs take for something else than a part of a name. */
+/** Characters with a special meaning in file systems or programs. */
 const unsafe = /[<>:"/\\|?*%]+/g
 /** Names of devices, with any extension (Windows). */
 const device = /^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/i
 
-/** The name that a version is delivered by, where no object says another. */
+/** The name for downloads of a version, unless an object gives another. */
 export function ownName(file: StoredFile, { name, extension }: Pick<FileVersion, 'name' | 'extension'>): string {
   return name === original && extension === originalOf(file).extension
     ? file.filepath
@@ -17,9 +17,9 @@ export function ownName(file: StoredFile, { name, extension }: Pick<FileVersion,
 }
 
 /**
- * A name made of texts that anybody may have written: one line without folders, without characters that nobody sees or that
- * turn the direction of what follows, in composed form, not too long, and with the extension of the content, whatever the text
- * says it is. Null where nothing is left.
+ * Makes a file name from text that anyone may have written: one line without folders, without invisible characters or
+ * those that change the direction of text, in composed form, not too long, and with the extension of the content,
+ * whatever extension the text has. Null where nothing is left.
  */
 export function nameFrom(text: string, extension: string, originalExtension: string): string | null {
   const line = normalized(text.toWellFormed(), 'NFC')
@@ -33,7 +33,7 @@ export function nameFrom(text: string, extension: string, originalExtension: str
   return `${device.test(name) ? '_' : ''}${name}${end}`
 }
 
-/** Neither hidden nor taken for a folder; some systems drop what stands at the end. */
+/** The name is neither hidden nor taken for a folder; some systems drop spaces and dots at the end. */
 function trimmed(text: string): string {
   return withoutEnds(text, ' .')
 }
@@ -43,7 +43,7 @@ function withoutExtension(text: string, extensions: readonly string[]): string {
   return end === undefined ? text : text.slice(0, -end.length - 1)
 }
 
-/** At most so many bytes, of whole characters as people see them. */
+/** Cuts a text to at most so many bytes, without splitting visible characters. */
 function cut(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text
   let [result, length] = ['', 0]

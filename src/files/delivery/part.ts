@@ -6,7 +6,7 @@ interface Size {
   readonly height: number
 }
 
-/** Which part of a picture is wanted, and how large. Nothing is made larger than it is. @throws {AppError} for a part outside. */
+/** The part of a picture and its size for a request. Pictures are never enlarged. @throws {AppError} for a part outside. */
 export function partFor(
   whole: Size,
   { crop, fit, turn }: Pick<PictureTransform, 'crop' | 'fit' | 'turn'>,
@@ -40,7 +40,7 @@ export function partFor(
   }
 }
 
-/** What a rectangle takes when it is turned. */
+/** The size of a rectangle after it is turned. */
 function turned({ width, height }: Size, turn: number): Size {
   if (turn % 180 === 0) return { width, height }
   if (turn % 90 === 0) return { width: height, height: width }
@@ -52,7 +52,7 @@ function scaled({ width, height }: Size, scale: number): Size {
   return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) }
 }
 
-/** The largest part of that shape in the middle. */
+/** The largest part with that shape in the middle. */
 function middle(region: SizedTask['region'], shape: Size): SizedTask['region'] {
   const scale = Math.min(region.width / shape.width, region.height / shape.height)
   const { width, height } = scaled(shape, scale)

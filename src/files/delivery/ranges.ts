@@ -3,9 +3,9 @@ import type { ByteRange } from '../blobs/blob-store.ts'
 const digits = /^\d{0,15}$/
 
 /**
- * What of a content a `Range` header asks for (RFC 9110, 14.2): one range, `whole` when there is none or one that is not
- * understood, `none` when it lies behind the end. Several at once get the whole, as the RFC allows: who asks for
- * a thousand parts of a film is no help to anybody.
+ * Reads a `Range` header (RFC 9110, 14.2): one range, `whole` for no header or one that is not understood, `none` when
+ * the range starts behind the end. Several ranges at once get the whole content, as the RFC allows: no real client needs
+ * a thousand parts of a film.
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'whole' | 'none' {
   if (header === undefined) return 'whole'

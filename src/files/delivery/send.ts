@@ -3,16 +3,16 @@ import { Type } from 'typebox'
 import { type Delivery, deliver } from './deliver.ts'
 
 export type OpenedDelivery = Delivery & {
-  /** Gives back what was made for it. */
+  /** Frees the resources of this delivery. */
   end(): void
-  /** Logs that it came to nothing. */
+  /** Logs that the delivery failed. */
   failed(error: Error): void
 }
 
 /**
- * Opens a content for a request and sends it. Whatever was made for it ends with the connection, also where that is closed
- * before the content is there.
- * @param shown how it is delivered; the same, when not said. What this throws is a failure, too
+ * Opens a content for a request and sends it. The resources of the delivery are freed when the connection closes, also
+ * where it closes before the content is ready.
+ * @param shown changes how it is delivered; by default, nothing. An error thrown here is logged as a failure, too
  */
 export async function sendContent(
   request: FastifyRequest,
@@ -37,7 +37,7 @@ export const binary = {
   'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) },
 }
 
-/** What is answered where only a part is wanted, or nothing is new. */
+/** The documented answers for a part, and for a content that has not changed. */
 export const partialResponses = {
   206: { description: 'A part of it, for a `Range`.', content: binary },
   304: Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' }),

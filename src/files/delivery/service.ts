@@ -24,11 +24,11 @@ export interface DeliveryOptions extends DerivedDownloadDeps {
   readonly externalUrl: string
   readonly signatures: Pick<Signatures, 'left'>
   readonly records: Pick<Records, 'accessFor' | 'callerIfAny'>
-  /** Whether the object of that uuid has the file. */
+  /** Whether the object with that uuid has the file. */
   readonly hasFile: (from: Queryable, fileId: number, uuid: string) => Promise<boolean>
 }
 
-/** The name that an object has for one of its files; null: none, or none that the actor may know. */
+/** The name that an object gives to one of its files; null: there is none, or the actor may not know it. */
 export type NameInObject = (
   actor: Actor,
   uuid: string,
@@ -41,7 +41,7 @@ export type NameInObject = (
   },
 ) => Promise<string | null>
 
-/** What is to be written into a copy, for the actor; null: nothing. @throws {AppError} where the mapping cannot be used. */
+/** The metadata to be written into a copy, for the actor; null: nothing. @throws {AppError} where the mapping cannot be used. */
 export type MetadataInObject = (
   actor: Actor,
   wanted: {
@@ -53,7 +53,7 @@ export type MetadataInObject = (
   },
 ) => Promise<MetadataToWrite | null>
 
-/** What an address names. */
+/** The target of an address. */
 export interface ContentAddress {
   readonly fileId: number
   readonly hash: string
@@ -61,10 +61,10 @@ export interface ContentAddress {
   readonly objUuid?: string | null
 }
 
-/** Seconds for which a client may keep a content at most without asking again. */
+/** Most seconds for which a client may cache a content without asking again. */
 const longestKept = 86_400
 
-/** Bytes of a packed entry that are unpacked for nothing before a range. */
+/** Most bytes of a packed entry that are unpacked and dropped before a range. */
 const mostSkipped = 100_000_000
 
 export interface DownloadRequest {
@@ -72,17 +72,17 @@ export interface DownloadRequest {
   readonly transform: TransformRequest | null
   readonly nameIn: NameInObject
   readonly metadataIn: MetadataInObject
-  /** The one who asked has gone. */
+  /** Aborted when the client has closed the connection. */
   readonly signal: AbortSignal
 }
 
-/** How the event log is told. */
+/** The log of one download. */
 interface LogOf {
   delivered(bytes: number, statuscode: number): void
   failed(error: Error): void
 }
 
-/** Contents at their addresses, and the log of those that were taken. */
+/** Delivers contents by their addresses, and logs the downloads. */
 export function createDelivery(options: DeliveryOptions) {
   const { db, events, externalUrl, signatures, storeOf, records, hasFile } = options
   const copy = createDerivedDownloads(options)
@@ -90,8 +90,9 @@ export function createDelivery(options: DeliveryOptions) {
   const logging = new Set<Promise<unknown>>()
 
   /**
-   * The version at an address. A signature is a right of its own; without one the rights of the caller count. Ids are
-   * numbers that anybody can count: whoever may not see a file is told, after as many questions, the same as of none.
+   * The version at an address. A signature is a right by itself; without one the rights of the caller count. Ids are
+   * numbers that anyone can count up: a caller who may not see a file gets the same answer, after as many queries, as for
+   * a file that does not exist.
    * @throws {AppError} `ResourceNotFound`, `InsufficientRights`.
    */
   async function open(
@@ -117,14 +118,17 @@ export function createDelivery(options: DeliveryOptions) {
     return { file, version, keep: Math.min(left, longestKept) }
   }
 
-  /** Beside the request, which may be over by then. */
+  /** Runs independently of the request, which may have ended by then. */
   function log(event: NewEvent): void {
     const written = outsideDeadlines(() => events.append(db, [event])).catch(() => {})
     logging.add(written)
     written.finally(() => logging.delete(written))
   }
 
-  /** What a browser saves a content as. A signature alone says nothing of the object: only callers who see it do. */
+  /**
+   * The name under which a browser saves a content. A signature alone reveals nothing of the object: only callers who can
+   * see the object get its name.
+   */
   async function nameOf(
     actor: Actor | null,
     uuid: string | null | undefined,
@@ -140,7 +144,7 @@ export function createDelivery(options: DeliveryOptions) {
     return (given === null ? null : nameFrom(given, extension, uploaded)) ?? own
   }
 
-  /** Fields of objects are written for callers who read them: a signature alone is nobody. @throws {AppError} */
+  /** Fields of objects are written only for callers who may read them: a signature alone names no user. @throws {AppError} */
   async function metadataFor(
     actor: Actor | null,
     asked: { readonly file: StoredFile; readonly objUuid: string | null; readonly transform: TransformRequest | null },
@@ -154,7 +158,7 @@ export function createDelivery(options: DeliveryOptions) {
     return metadataIn(caller, { fileId: file.id, hash: originalOf(file).sha256, objUuid, mapping })
   }
 
-  /** How the event log is told of one download. */
+  /** The log of one download. */
   function logOf(
     actor: Actor | null,
     file: StoredFile,
@@ -182,7 +186,7 @@ export function createDelivery(options: DeliveryOptions) {
     log,
 
     /**
-     * What is to be delivered at an address: the version as it is, or a copy, which shows nothing that the version does not.
+     * The delivery at an address: the version as it is, or a copy, which reveals no more than the version does.
      * @throws {AppError} `ResourceNotFound`, `InsufficientRights`.
      */
     async download(
@@ -205,7 +209,7 @@ export function createDelivery(options: DeliveryOptions) {
           { file, name: transform?.preset ?? version.name, extension },
           nameIn,
         ),
-        // What a preset or an object says may be something else tomorrow.
+        // Presets and values of objects may change at any time.
         keep: transform?.preset || transform?.mapping ? 0 : keep,
         end: () => made?.end(),
         ...logOf(actor, file, version, transform ? { produce_params: transform.params } : {}),
@@ -213,8 +217,8 @@ export function createDelivery(options: DeliveryOptions) {
     },
 
     /**
-     * What lies at a path in the archive at an address. @throws {AppError} as above, `ServerGeneric` where it cannot be
-     * read, `ServiceUnavailable`.
+     * The entry or folder at a path in the archive at an address.
+     * @throws {AppError} as above, `ServerGeneric` where it cannot be read, `ServiceUnavailable`.
      */
     async downloadWithin(
       actor: Actor | null,
@@ -224,7 +228,7 @@ export function createDelivery(options: DeliveryOptions) {
       signal: AbortSignal,
     ) {
       const { file, version, keep } = await open(actor, address, signature)
-      // It would be fetched anew for each piece of the directory.
+      // The content would be fetched again for each piece of the directory.
       if (version.locationId === remoteLocation) throw badRequest('The archive was left on the web.', { path })
       const found = await readArchiveEntry(version, storeOf(version.locationId), path, signal)
       if (found.kind === 'folder') return { ...found, keep }
@@ -246,7 +250,7 @@ export function createDelivery(options: DeliveryOptions) {
   }
 }
 
-/** Entries of archives may have names that no upload may have. */
+/** Entries of archives may have names that uploads may not have. */
 function nameWithin(path: string): string {
   try {
     return cleanFileName(path)

@@ -3,7 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { WantedColours } from '../renditions/recipes/colours.ts'
 import { pictureFormats, type SizedTask } from '../renditions/workshop/tasks.ts'
 
-/** What a download asks for besides the version as it is. */
+/** Parameters of a download that ask for more than the version as it is. */
 export interface DeliveryQuery {
   readonly format?: string | undefined
   readonly size?: number | undefined
@@ -18,7 +18,7 @@ export interface DeliveryQuery {
   readonly metadata?: string | undefined
 }
 
-/** Something that can be asked for by a name. */
+/** A named set of parameters. */
 type Preset = BaseConfig['custom_version_presets']['value']['presets'][number]
 
 /** Another picture made of the version. */
@@ -26,11 +26,11 @@ export interface PictureTransform {
   readonly format: SizedTask['format'] | null
   readonly crop: Partial<Record<'top' | 'left' | 'width' | 'height', number>> | null
   readonly fit: Fit
-  /** Of JPEG and WebP; null: as usual. */
+  /** For JPEG and WebP; null: default. */
   readonly compression: number | null
   readonly density: number | null
   readonly watermark: boolean
-  /** Mirrored, then turned by so many degrees clockwise, after the part was taken; the size is that of what comes out. */
+  /** Mirrored, then turned by so many degrees clockwise, after the part was cut out. The size is that of the result. */
   readonly mirror: SizedTask['mirror']
   readonly turn: number
   /** null: sRGB. */
@@ -39,29 +39,29 @@ export interface PictureTransform {
 
 type Fit =
   | { readonly mode: 'none' }
-  /** One side, or the longer or shorter one. */
+  /** The width, the height, or the longer or shorter side. */
   | { readonly mode: 'max' | 'min' | 'width' | 'height'; readonly size: number }
   | { readonly mode: 'cover' | 'contain' | 'force'; readonly width: number; readonly height: number }
 
 export interface TransformRequest {
   readonly picture: PictureTransform | null
-  /** The name that it was asked for by. */
+  /** The name of the preset in the request. */
   readonly preset: string | null
-  /** Without what the content says of itself. */
+  /** Without embedded metadata. */
   readonly bare: boolean
   /** The mapping by which the fields of an object are written into it: an id, or `standard`; null: none. */
   readonly mapping: string | null
-  /** As the log is told. */
+  /** The parameters for the log. */
   readonly params: Readonly<Record<string, unknown>>
 }
 
 const formats: Readonly<Record<string, SizedTask['format']>> = pictureFormats
 const qualities: Readonly<Record<string, number>> = { low: 50, small: 50, medium: 75, maximum: 100 }
-/** As presets call it, which have one more. */
+/** The names in presets, which have one more. */
 const qualitiesOfPresets: Readonly<Record<string, string>> = { high: '85' }
 const sides = ['top', 'left', 'width', 'height'] as const
 
-/** Null where the version is wanted as it is. @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
+/** Null where the version is wanted as it is. @throws {AppError} `UrlParameterNotSupported` naming the wrong parameter. */
 export function readTransformRequest(
   { preset: name, metadata, ...query }: DeliveryQuery,
   presets: readonly Preset[],
@@ -84,7 +84,7 @@ export function readTransformRequest(
   return { picture, preset: preset?.name ?? null, bare: metadata === 'remove' && !picture, mapping, params }
 }
 
-/** What is asked of a picture. The interface says that a resolution of 0 and less is none. */
+/** The parameters of a picture. The interface says that a resolution of 0 and less is none. */
 function partsOf({
   format,
   size,
@@ -107,7 +107,7 @@ function presetNamed(name: string, presets: readonly Preset[]): Preset {
 
 const modes = { dimension_max: 'max', dimension_min: 'min', width: 'width', height: 'height' } as const
 
-/** A preset as downloads say it. */
+/** A preset in the form of a download query. */
 function queryOf({ custom }: Preset): DeliveryQuery {
   const { format, quality, size, custom_size: mode, dpi, transform } = custom
   const { top, left, width, height } = transform.crop
@@ -127,7 +127,7 @@ function queryOf({ custom }: Preset): DeliveryQuery {
   }
 }
 
-/** What presets say, and downloads do not. */
+/** Members that only presets have, not downloads. */
 type Further = Pick<PictureTransform, 'watermark' | 'mirror' | 'turn' | 'colours'>
 
 const nothingFurther: Further = { watermark: false, mirror: null, turn: 0, colours: null }
@@ -139,13 +139,13 @@ function furtherOf({ custom }: Preset): Further {
   return {
     watermark,
     mirror: x !== 0 ? 'x' : y !== 0 ? 'y' : null,
-    // Turned and then mirrored, as originals are made of others, is mirrored and then turned the other way.
+    // Presets turn first and mirror then. That is the same as mirroring first and turning the other way.
     turn: y !== 0 ? -turn : turn,
     colours: coloured ? { colorspace, colorprofile } : null,
   }
 }
 
-/** The same for the log: what is not usual. */
+/** The same for the log: only values that differ from the defaults. */
 function told({ custom: { watermark, colorspace, colorprofile, transform } }: Preset): Record<string, unknown> {
   const { crop: _, ...turns } = transform
   const all = Object.entries({ watermark, colorspace, colorprofile, ...turns })
@@ -218,7 +218,7 @@ function readFit({ size, width, height, resize_mode: mode }: DeliveryQuery): Fit
   return height === undefined ? { mode: 'none' } : { mode: 'height', size: height }
 }
 
-/** A parameter that cannot be. */
+/** The error for an invalid parameter. */
 export function refuse(param: string, value: string | undefined, why: string): AppError {
   const shown = `${value}`.slice(0, 100)
   return new AppError(

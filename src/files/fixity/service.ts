@@ -1,6 +1,6 @@
 /**
- * Fixity: every content is read again and compared with its hash, a share of them each hour, so that all have their turn
- * within the days of a round. What is wrong is put right from another location that has the same content, where there is one.
+ * Fixity: every content is read again and compared with its hash, a share of them each hour, so that all are read within
+ * the days of a round. A damaged content is restored from another location with the same content, where there is one.
  */
 import type { Logger } from 'pino'
 import { type EventLog, janitorRun } from '../../events/service.ts'
@@ -17,7 +17,7 @@ export interface FixityOptions {
   readonly db: Db
   readonly events: EventLog
   readonly log: Pick<Logger, 'warn'>
-  /** Tells administrators what they have to look at. */
+  /** Reports problems to the administrators. */
   readonly alarm?: (subject: string, text: string) => Promise<void>
   readonly locations: {
     all(): readonly { readonly id: number; readonly name: string; readonly readOnly: boolean }[]
@@ -28,13 +28,13 @@ export interface FixityOptions {
 export interface FixityResult {
   readonly blob: KeptBlob
   readonly fixity: Fixity
-  /** It was wrong, and is right again. */
+  /** It was damaged, and is restored. */
   readonly restored: boolean
 }
 
 export type FixityService = ReturnType<typeof createFixity>
 
-/** Days in which every content has its turn. */
+/** Days in which every content is checked once. */
 const round = 90
 const job = 'files.fixity'
 const hour = 3_600_000
@@ -42,7 +42,7 @@ const mostTold = 1000
 const mostMailed = 50
 
 export function createFixity({ db, events, log, alarm = async () => {}, locations }: FixityOptions) {
-  /** Contents of a location that cannot be reached tell nothing: they are left out. */
+  /** Contents of an unreachable location give no result: they are left out. */
   async function check(blobs: readonly KeptBlob[]): Promise<FixityResult[]> {
     const known = new Map(locations.all().map((location) => [location.id, location]))
     const results: FixityResult[] = []
@@ -80,7 +80,7 @@ export function createFixity({ db, events, log, alarm = async () => {}, location
     )
   }
 
-  /** The share of an hour. */
+  /** Checks the share of one hour. */
   async function run(now = new Date()): Promise<FixityResult[]> {
     const due = await store.dueBlobs(db, { hours: round * 24, now })
     const report = janitorRun('file_fixity', due.length)
@@ -119,7 +119,7 @@ export function createFixity({ db, events, log, alarm = async () => {}, location
       }
     },
 
-    /** The contents of one file, originals and what was made of them. */
+    /** Checks the contents of one file: originals and their renditions. */
     ofFile: async (fileId: number): Promise<FixityResult[]> => check(await store.blobsOfFile(db, fileId)),
 
     async report() {

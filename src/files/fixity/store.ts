@@ -9,7 +9,7 @@ export interface KeptBlob extends Verifiable {
 
 const blob = `b.location_id as "locationId", encode(b.sha256, 'hex') as sha256, b.size`
 
-/** Contents whose turn it is: those not read for longest, and those that were wrong a day ago. */
+/** The contents to be checked next: those not read for the longest time, and those that were damaged a day ago. */
 export async function dueBlobs(from: Queryable, round: { readonly hours: number; readonly now: Date }) {
   const { rows } = await from.query<KeptBlob>(
     `with share as (
@@ -26,7 +26,7 @@ export async function dueBlobs(from: Queryable, round: { readonly hours: number;
   return rows
 }
 
-/** All of a location, or of all that are kept here, behind the one that was last. */
+/** The next contents of a location, or of all locations of the service, after the last one read. */
 export async function blobsBehind(
   from: Queryable,
   last: KeptBlob | null,
@@ -43,7 +43,7 @@ export async function blobsBehind(
   return rows
 }
 
-/** Those of one file that are kept here. */
+/** The contents of one file that are stored here. */
 export async function blobsOfFile(from: Queryable, fileId: number): Promise<KeptBlob[]> {
   const { rows } = await from.query<KeptBlob>(
     `select ${blob} from file_blob b where location_id <> ${remoteLocation} and (location_id, sha256) in (
@@ -54,7 +54,7 @@ export async function blobsOfFile(from: Queryable, fileId: number): Promise<Kept
   return rows
 }
 
-/** Other places where the same content lies, as far as is known unharmed. */
+/** Other locations of the same content, as far as they are known to be unharmed. */
 export async function otherPlaces(from: Queryable, { locationId, sha256 }: KeptBlob): Promise<number[]> {
   const { rows } = await from.query<{ id: number }>(
     `select b.location_id as id from file_location l join file_blob b on b.location_id = l.id and b.sha256 = decode($2, 'hex')
@@ -101,7 +101,7 @@ export async function readFixity(from: Queryable): Promise<LocationFixity[]> {
   return rows
 }
 
-/** How many were wrong, by location: asked often, so it looks at those alone. */
+/** The number of damaged contents, by location. This is asked often, so the query reads only damaged ones. */
 export async function countHarmed(from: Queryable): Promise<Record<string, number>> {
   const { rows } = await from.query<{ name: string; count: number }>(
     `select l.name, coalesce(h.count, 0)::int as count from file_location l left join (
@@ -122,7 +122,7 @@ export interface Harmed {
   readonly file_ids: number[]
 }
 
-/** Contents that were wrong when they were last read, with the files that have them. */
+/** Contents that were damaged when they were last read, with the files that have them. */
 export async function readHarmed(from: Queryable, most: number): Promise<Harmed[]> {
   const { rows } = await from.query<Harmed>(
     `select b.location_id, encode(b.sha256, 'hex') as hash, b.size, b.fixity, b.verified_at, array(

@@ -9,7 +9,7 @@ import { readLocations } from '../locations/store.ts'
 import { createFixity, type FixityResult } from './service.ts'
 
 /**
- * Reads every content, or every one of a location, beside the service or without it.
+ * Reads every content, or every one of a location, while the service runs or without it.
  * @throws {Error} when there is no such location.
  */
 export async function* verifyAll(

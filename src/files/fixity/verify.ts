@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { BlobMissing, type BlobStore, type Sha256 } from '../blobs/blob-store.ts'
 
-/** What a content was found to be. */
+/** The result of checking a content. */
 export type Fixity = 'ok' | 'damaged' | 'missing'
 
 export interface Verifiable {
@@ -10,7 +10,7 @@ export interface Verifiable {
   readonly size: number
 }
 
-/** Reads a content from its beginning to its end. @throws when it can be read no more than nothing of the place can. */
+/** Reads a content from its beginning to its end. @throws when the location as a whole cannot be read. */
 export async function verify(store: Pick<BlobStore, 'read'>, { sha256, size }: Verifiable): Promise<Fixity> {
   const content = await contentOf(store, sha256)
   if (!content) return 'missing'
@@ -18,7 +18,7 @@ export async function verify(store: Pick<BlobStore, 'read'>, { sha256, size }: V
   return found.sha256 === sha256 && found.size === size ? 'ok' : 'damaged'
 }
 
-/** Null where there is none. @throws when it cannot be read for another reason. */
+/** The content; null where it is missing. @throws when it cannot be read for another reason. */
 export async function contentOf(store: Pick<BlobStore, 'read'>, sha256: Sha256): Promise<Readable | null> {
   return store.read(sha256).catch((error: unknown) => {
     if (error instanceof BlobMissing) return null
@@ -36,7 +36,7 @@ async function hashOf(content: Readable): Promise<Verifiable> {
   return { sha256: hash.digest('hex'), size }
 }
 
-/** Puts a content in its place again from another; false when that one is no better. */
+/** Restores a damaged content from another location; false when the content there is damaged, too. */
 export async function restore(
   from: Pick<BlobStore, 'read'>,
   to: Pick<BlobStore, 'receive' | 'remove'>,

@@ -1,11 +1,11 @@
-/** What comes before the part of an address that says what of the picture is wanted. */
+/** The first part of an address, before the parameters of the picture. */
 export interface ImageReference {
   readonly fileId: number
   readonly hash: string
   readonly objUuid: string | null
   readonly signature: string | null
   readonly version: string
-  /** The segments of it, as they stand in the address. */
+  /** The segments of it, as written in the address. */
   readonly segments: readonly string[]
 }
 
@@ -32,11 +32,11 @@ export interface ZoomAddress extends ImageReference {
   readonly format: string
 }
 
-/** Side of a tile where the address says nothing. */
+/** Side of a tile, unless the address has another. */
 const usualTile = 256
 
 /**
- * `{fileId}/{hash}[/obj_uuid/{uuid}][/{signature}]/{version}` and what is wanted: nothing, `info.json`, or
+ * `{fileId}/{hash}[/obj_uuid/{uuid}][/{signature}]/{version}` and the request: nothing, `info.json`, or
  * `{region}/{size}/{rotation}/{quality}.{format}`. Null: no such address.
  */
 export function readIiifAddress(path: string): IiifAddress | null {
@@ -48,7 +48,7 @@ export function readIiifAddress(path: string): IiifAddress | null {
   if (rest === 1 || rest === 2) return withWish(segments, { wanted: 'base' })
   if (rest !== 5 && rest !== 6) return null
   const [region = '', size = '', rotation = '', last = ''] = segments.slice(-4)
-  // Whatever they are made of: that it is no format or quality is for `readTransformRequest` to say.
+  // Any characters are accepted here: `readTransformRequest` checks format and quality.
   const dot = last.lastIndexOf('.')
   const [quality, format] = dot === -1 ? [last, ''] : [last.slice(0, dot), last.slice(dot + 1)]
   return withWish(segments.slice(0, -4), { wanted: 'image', region, size, rotation, quality, format })

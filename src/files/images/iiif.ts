@@ -1,7 +1,7 @@
 import { AppError } from '../../platform/errors.ts'
 import type { RegionTask } from '../renditions/workshop/tasks.ts'
 
-/** The IIIF Image API, versions 3.0 and 2.1.1: what is asked for in an address, and what the service says it can do. */
+/** The IIIF Image API, versions 3.0 and 2.1.1: the parameters in an address, and the capabilities that the service declares. */
 
 export interface Size {
   readonly width: number
@@ -10,7 +10,7 @@ export interface Size {
 
 export type IiifVersion = 2 | 3
 
-/** What is to be cut, and how it is shown. */
+/** The part to be cut out, and how it is shown. */
 export type RenditionRequest = Omit<RegionTask, 'kind' | 'source' | 'sharpPixels'>
 
 /** Most pixels of an answer. */
@@ -30,7 +30,7 @@ export const qualities = ['default', 'color', 'gray', 'bitonal'] as const
 /** Names of formats in addresses. */
 export const formatNames = Object.keys(formats)
 
-/** @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
+/** @throws {AppError} `UrlParameterNotSupported` naming the wrong parameter. */
 export function readTransformRequest(
   asked: { region: string; size: string; rotation: string; quality: string; format: string },
   whole: Size,
@@ -58,7 +58,7 @@ function readRegion(text: string, { width, height }: Size): Region {
   const [across, down] = percent === undefined ? [1, 1] : [width / 100, height / 100]
   const left = Math.round(x * across)
   const top = Math.round(y * down)
-  // What lies beside the picture is cut off; nothing of it is no region.
+  // Parts outside the picture are cut off; a region completely outside of it is refused.
   const right = Math.min(width, Math.round((x + w) * across))
   const bottom = Math.min(height, Math.round((y + h) * down))
   if (right <= left || bottom <= top) throw refuse('region', text)
@@ -117,7 +117,7 @@ function refuse(param: string, value: string): AppError {
   return new AppError('UrlParameterNotSupported', { param, value: value.slice(0, 100) }, { message })
 }
 
-/** Which version a client wants: 3, unless it names the profile of the other one. */
+/** The version that a client wants: 3, unless it names the profile of the other one. */
 export function wantedVersion(accept: string | undefined): IiifVersion {
   return accept?.includes('http://iiif.io/api/image/2/') && !accept.includes('http://iiif.io/api/image/3/') ? 2 : 3
 }

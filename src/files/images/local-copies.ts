@@ -5,10 +5,10 @@ import type { FileVersion } from '../model.ts'
 import { localPath } from '../renditions/sources/sources.ts'
 import type { WorkFolders } from '../renditions/sources/work-folders.ts'
 
-/** Bytes of copies of contents that lie elsewhere, on the local disk. */
+/** Bytes of local copies of contents that are stored elsewhere. */
 const maxBytes = 4_000_000_000
 
-/** Paths of contents that are read again and again: copies are kept of those that lie in no folder. */
+/** Paths of contents that are read again and again. Contents that are not in a local folder are copied to one. */
 export function createLocalCopies(folders: WorkFolders) {
   const copies = new LRUCache<string, { readonly path: Promise<string>; readonly folder: Promise<string> }>({
     maxSize: maxBytes,

@@ -1,4 +1,4 @@
-/** Pages of documents as pictures: which there are, and how large each is taken to be. */
+/** Pages of documents as pictures: their number, and the size assumed for each. */
 import { AppError } from '../../platform/errors.ts'
 import type { FileVersion } from '../model.ts'
 import type { PageRun } from '../renditions/workshop/tasks.ts'
@@ -7,13 +7,13 @@ import type { Size } from './iiif.ts'
 /** Pixels of the longest side of a page. */
 const longestSide = 3000
 
-/** Of a version that is a document whose pages are known; others have none. */
+/** The page sizes of a version that is a document whose pages are known; empty for other versions. */
 function pageSizes({ extension, metadata }: Pick<FileVersion, 'extension' | 'metadata'>): readonly Size[] {
   if (extension !== 'pdf' && extension !== 'ai') return []
   return sizesOf(metadata.page_sizes)
 }
 
-/** The sizes of pages in pixels, as `page_sizes` of the technical metadata tells them in points. */
+/** The sizes of pages in pixels, from `page_sizes` of the technical metadata, which are in points. */
 export function sizesOf(runs: unknown): readonly Size[] {
   if (!Array.isArray(runs)) return []
   return (runs as readonly PageRun[]).flatMap(([width, height, count]) => {
@@ -23,10 +23,10 @@ export function sizesOf(runs: unknown): readonly Size[] {
   })
 }
 
-/** How a page stands in addresses, in place of the version: `original~2`. */
+/** The name of a page in addresses, in place of the version: `original~2`. */
 export const pageName = (version: string, number: number): string => `${version}~${number}`
 
-/** The version and the page that are meant. */
+/** The version and the page of a name. */
 export function readPageName(name: string): { readonly version: string; readonly page: number | null } {
   const [, version, number] = /^(.+)~([1-9]\d{0,4})$/.exec(name) ?? []
   return version === undefined ? { version: name, page: null } : { version, page: Number(number) }

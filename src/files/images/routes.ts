@@ -33,7 +33,7 @@ const ImageHeaders = Type.Object({
 
 const words = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ')
 
-/** What of the picture an address asks for, part by part: behind the place they are one path. */
+/** The description of the parameters in the address; to the router, they are one path. */
 const iiifParts = (sizes: string): string =>
   'Place of the picture, and what of it. `region`: `full`, `square`, `x,y,w,h` in pixels, `pct:x,y,w,h` in percent. ' +
   `\`size\`: ${sizes}, \`w,\`, \`,h\`, \`pct:n\`, \`w,h\`, \`!w,h\` (fits within), of at most ${mostPixels / 1e6} million pixels. ` +

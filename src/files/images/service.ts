@@ -20,7 +20,7 @@ export interface ImageDeps {
   readonly folders: WorkFolders
   readonly workers: Workers
   readonly storeOf: (locationId: number) => BlobStore
-  /** The version at an address, for whom it is; seconds for which it may be kept. @throws {AppError} */
+  /** Opens the version at an address for a caller; `keep`: seconds for which it may be cached. @throws {AppError} */
   readonly open: (
     actor: Actor | null,
     place: Pick<ImageReference, 'fileId' | 'hash' | 'version' | 'objUuid'>,
@@ -28,17 +28,17 @@ export interface ImageDeps {
   ) => Promise<{ readonly file: StoredFile; readonly version: FileVersion; readonly keep: number }>
 }
 
-/** An image that is made when somebody takes it. */
+/** An image that is made for a request. */
 export interface Cut {
   readonly tag: string
   readonly keep: number
   make(signal: AbortSignal): Promise<{ readonly content: Uint8Array; readonly mimeType: string }>
 }
 
-/** Where the versions are described: whoever is told of version 2 asks by its rules from then on. */
+/** The addresses for `info.json`. A client that gets the description of version 2 uses the rules of version 2 from then on. */
 const bases: Readonly<Record<IiifVersion, string>> = { 2: '/api/v1/eas/iiif2', 3: '/api/v1/eas/iiif' }
 
-/** What of a request stands beside its path. */
+/** The members of a request besides its path. */
 export interface IiifRequest {
   readonly signature: string | undefined
   readonly version: IiifVersion
@@ -49,31 +49,31 @@ export type IiifAnswer =
   | { readonly kind: 'info'; readonly info: Record<string, unknown>; readonly keep: number }
   | { readonly kind: 'image'; readonly image: Cut }
 
-/** Images that are made at a time, and that wait; of one caller half of them. */
+/** Images that are made at the same time, and requests that may wait; one caller may have half of the waiting places. */
 const atATime = 8
 const mostWaiting = 200
 
-/** What the processes read as it is: other originals have renditions to be asked for. */
+/** Formats that the image processes can read directly. For other originals, clients ask for a rendition. */
 const readable = new Set('jpg jpeg jfif png webp gif tif tiff avif'.split(' '))
 
-/** Whether parts of a version can be had. */
+/** Whether viewers can get parts of a version. */
 export function isViewable({ extension, metadata }: FileVersion): boolean {
   return readable.has(extension) && metadata.width !== undefined && metadata.height !== undefined
 }
 
-/** What parts are cut out of. */
+/** The source from which parts are cut out. */
 interface Pictured {
   readonly source: FileVersion
   readonly size: Size
   readonly page?: NonNullable<MediaSource['page']>
 }
 
-/** Parts of pictures for viewers, cut by processes of the workshop, from pyramids where there are. */
+/** Parts of pictures for viewers, cut by processes of the workshop, from pyramids where they exist. */
 export function createImages({ externalUrl, folders, workers, storeOf, open }: ImageDeps) {
   const copies = createLocalCopies(folders)
   const limiter = createRequestLimiter({ concurrency: atATime, waiting: mostWaiting, waitingOfCaller: mostWaiting / 2 })
 
-  /** @param page of a document, counted from 1; null: it is a picture. */
+  /** @param page number of a document's page, counted from 1; null: the version is a picture. */
   function pictureOf(file: StoredFile, version: FileVersion, page: number | null = null): Pictured {
     if (page !== null) {
       const size = pageAt(version, page)

@@ -6,7 +6,7 @@ import type { Size } from './iiif.ts'
 const formats = { jpg: 'jpg', png: 'png' } as const
 const smallestTile = 16
 const largestTile = 2048
-/** How often a pixel may be repeated in each direction. */
+/** How many times a pixel may be repeated in each direction. */
 const largestZoom = 16
 
 /** A tile of the picture at a zoom. @throws {AppError} `UrlParameterNotSupported`, `ResourceNotFound` beside the picture. */

@@ -1,4 +1,4 @@
-/** Contents that are no files: results of work, kept by somebody else's rows for as long as these say. */
+/** Contents that belong to no file: results of work. Rows of other tables say how long they are kept. */
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { AppError } from '../../platform/errors.ts'
@@ -7,7 +7,7 @@ import type { BlobStore, ByteRange, Sha256 } from '../blobs/blob-store.ts'
 import type { Locations } from '../locations/service.ts'
 import { announceBlobs } from '../records/store.ts'
 
-/** A content that lies in a location, and that nothing has yet: it goes within a day unless something does. */
+/** A content that is stored in a location and has no owner yet. It is removed within a day unless a row refers to it. */
 export interface ArrivedContent {
   readonly locationId: number
   readonly sha256: Sha256
@@ -29,7 +29,7 @@ export function createKeptContents({
   readonly locations: Pick<Locations, 'forVersions' | 'storeOf'>
 }) {
   return {
-    /** Stores a content as it comes. What breaks off leaves nothing. */
+    /** Stores a content as a stream. An interrupted transfer leaves nothing. */
     async receive(source: AsyncIterable<Buffer>): Promise<ArrivedContent> {
       const { id: locationId, store } = locations.forVersions()
       const hash = createHash('sha256')
@@ -51,7 +51,7 @@ export function createKeptContents({
       return arrived
     },
 
-    /** Keeps contents that have arrived; their ids in order. */
+    /** Keeps received contents; answers their ids in order. */
     async keep(tx: Tx, holder: string, contents: readonly ArrivedContent[]): Promise<number[]> {
       if (contents.length === 0) return []
       const { rows } = await tx.query<{ id: number }>(

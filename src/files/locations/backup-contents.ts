@@ -11,11 +11,11 @@ interface Asked {
   query<T extends QueryResultRow>(text: string, values?: unknown[]): Promise<{ rows: T[] }>
 }
 
-/** A location as a backup sees it. */
+/** A location, for a backup. */
 export interface BackupLocation {
   readonly id: number
   readonly name: string
-  /** For people: the folder, the bucket. */
+  /** Text for people: the folder, the bucket. */
   readonly where: string
   /** Its contents, where they are files of this machine that the configuration lets the service reach. */
   readonly folder: { readonly path: string; readonly store: BlobStore } | null
@@ -24,7 +24,7 @@ export interface BackupLocation {
 export interface BackupContent {
   readonly sha256: Sha256
   readonly size: number
-  /** A file or an upload has it; others are announced before they are there, and stay a day when nothing has them. */
+  /** A file or an upload uses it. Other contents are announced before they are stored, and stay a day without a use. */
   readonly used: boolean
 }
 
@@ -38,7 +38,7 @@ interface LocationRow {
   readonly endpoint: string | null
 }
 
-/** All locations, those of the web included. They may come out of a backup that somebody else has made. */
+/** All locations, those of the web included. They may come from a backup that another person has made. */
 export async function backupLocations(from: Asked, rules: FolderRules): Promise<BackupLocation[]> {
   const { rows } = await from.query<LocationRow>(
     `select id, name, kind, prefix, config ->> 'dir' as dir, config ->> 'bucket' as bucket, config ->> 'endpoint' as endpoint
@@ -51,7 +51,7 @@ export async function backupLocations(from: Asked, rules: FolderRules): Promise<
   })
 }
 
-/** Null where the configuration does not let it be. */
+/** Null where the configuration does not allow the folder. */
 function pathOf({ dir, prefix }: LocationRow, rules: FolderRules): string | null {
   try {
     return folderOf(join(dir ?? '', prefix), rules)
@@ -67,7 +67,7 @@ function whereOf({ kind, prefix, dir, bucket, endpoint }: LocationRow, path: str
   return path === null ? `${join(dir ?? '', prefix)}, which is not in svc.files.folders` : path
 }
 
-/** A name cannot move the cursor of a terminal. */
+/** A name must not move the cursor of a terminal. */
 function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '?')
 }
@@ -91,15 +91,15 @@ export async function* backupContents(from: Asked, locationId: number): AsyncGen
   }
 }
 
-/** What a folder of contents can have at its top; nothing else in it is touched. */
+/** The names that a folder of contents can have at its top; nothing else in it is touched. */
 const ours = /^(?:[0-9a-f]{2}|tmp)$/
 
-/** Whether something lies in a folder where contents would. */
+/** Whether a folder has something at the names of contents. */
 export async function hasContents(path: string): Promise<boolean> {
   return (await namesIn(path)).some((name) => ours.test(name))
 }
 
-/** Takes away the contents in a folder that had none before. */
+/** Removes the contents from a folder that was empty before. */
 export async function clearContents(path: string): Promise<void> {
   for (const name of (await namesIn(path)).filter((one) => ours.test(one))) {
     await rm(join(path, name), { recursive: true, force: true })
@@ -113,7 +113,7 @@ async function namesIn(path: string): Promise<string[]> {
   })
 }
 
-/** Contents of a location that have to be put there, and those that are there. */
+/** The contents of a location: those that are missing there, and those that exist. */
 export interface Lack {
   readonly place: BackupLocation
   readonly count: number
@@ -122,7 +122,10 @@ export interface Lack {
   readonly thereSize: number
 }
 
-/** What is not where the database has it; of a location that is no folder of this machine, that is everything. */
+/**
+ * The contents that the database expects and that are missing. For a location that is no folder of this machine, these
+ * are all.
+ */
 export async function lackOf(from: Asked, place: BackupLocation): Promise<Lack> {
   let [count, size, there, thereSize] = [0, 0, 0, 0]
   for await (const content of backupContents(from, place.id)) {

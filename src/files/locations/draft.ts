@@ -4,14 +4,14 @@ import { masked } from '../../platform/secrets/secrets.ts'
 import type { Location, LocationDraft, LocationStorage } from './model.ts'
 import type { LocationInput } from './schema.ts'
 
-/** Where folders of locations may lie. */
+/** The folders in which locations may be. */
 export interface FolderRules {
   readonly dataDir: string
-  /** Absolute folders outside of it. */
+  /** Allowed absolute folders outside of it. */
   readonly folders: readonly string[]
 }
 
-/** A location as sent, over the stored one when there is one. @throws {AppError} naming what is wrong. */
+/** A location as sent, over the stored one when there is one. @throws {AppError} naming the wrong member. */
 export function readLocation(input: LocationInput, stored: Location | null, rules: FolderRules): LocationDraft {
   if (input.allow_redirect) {
     throw badRequest('allow_redirect: the service itself delivers all files', { name: 'allow_redirect' })
@@ -60,7 +60,7 @@ function placeOf({ kind, config }: LocationInput, stored: Location | null, rules
     ssl: sent.ssl ?? true,
   }
   const moved = before && (before.endpoint !== s3.endpoint || before.ssl !== s3.ssl)
-  // Its signatures would go to whoever is there now.
+  // Otherwise requests signed with the stored key would go to the new server.
   if (keeps && moved && before.secretkey !== '') {
     throw badRequest('config.s3.secretkey must be the secret itself: what is stored was given for another address', {
       name: 'config.s3.secretkey',
@@ -70,8 +70,8 @@ function placeOf({ kind, config }: LocationInput, stored: Location | null, rules
 }
 
 /**
- * The folder that `dir` stands for. Whoever may call the interface as root is not therefore the owner of the machine: only
- * folders that its configuration names can be reached. @throws {AppError}
+ * The folder named by `dir`. A caller with the right to use the interface as root does not therefore own the machine:
+ * only folders that its configuration names can be reached. @throws {AppError}
  */
 export function folderOf(dir: string, { dataDir, folders }: FolderRules): string {
   const within = (folder: string, path: string): boolean => {
@@ -79,7 +79,7 @@ export function folderOf(dir: string, { dataDir, folders }: FolderRules): string
     return way === '' || (!way.startsWith('..') && !isAbsolute(way))
   }
   const path = isAbsolute(dir) ? normalize(dir) : resolve(dataDir, dir)
-  // The data folder holds other things, too: the embedded PostgreSQL.
+  // The data folder also has other data: the embedded PostgreSQL.
   const allowed = isAbsolute(dir)
     ? folders.some((folder) => within(resolve(folder), path))
     : within(resolve(dataDir, 'files'), path)
@@ -89,7 +89,7 @@ export function folderOf(dir: string, { dataDir, folders }: FolderRules): string
   })
 }
 
-/** The same for two locations that would keep the same contents. */
+/** The address of a location; two locations with the same address would store the same contents. */
 export function addressOf(place: LocationStorage & { prefix: string }, rules: FolderRules): string {
   if (place.kind === 'file') return `file ${resolve(folderOf(place.config.dir, rules), place.prefix)}`
   const { endpoint, bucket } = place.config

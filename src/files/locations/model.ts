@@ -1,18 +1,18 @@
 import type { Secret } from '../../platform/secrets/sealed-texts.ts'
 import type { S3Config } from '../blobs/s3.ts'
 
-/** A bucket as it is set up; the secret key may be sealed with a key that is not here. */
+/** The configuration of a bucket. Its secret key may be sealed with a key that this instance does not have. */
 export type BucketConfig = Omit<S3Config, 'secretkey'> & { readonly secretkey: Secret }
 
-/** A place for contents of files, as administrators set it up. */
+/** A location for contents of files, as configured by administrators. */
 export type Location = {
   readonly id: number
   readonly createdAt: Date
   readonly name: string
-  /** Stands before the name of each content. */
+  /** The beginning of the name of each content. */
   readonly prefix: string
   readonly allowPurge: boolean
-  /** Nothing is stored there any more, and nothing removed. */
+  /** No content may be added there or removed. */
   readonly readOnly: boolean
 } & LocationStorage
 

@@ -6,7 +6,7 @@ import { createLazyStore } from '../blobs/lazy.ts'
 import { type FolderRules, folderOf } from './draft.ts'
 import type { LocationStorage } from './model.ts'
 
-/** S3 needs packages that are not installed with the service: most have no bucket, and they are large. */
+/** S3 needs packages that are not installed with the service: they are large, and most installations have no bucket. */
 async function loadS3() {
   try {
     return await import('../blobs/s3.ts')
@@ -16,7 +16,7 @@ async function loadS3() {
   }
 }
 
-/** Where the contents of a location lie. */
+/** Opens the store for the contents of a location. */
 export function openStore(place: LocationStorage & { readonly prefix: string }, folders: FolderRules): BlobStore {
   if (place.kind === 's3') {
     const { config, prefix } = place
@@ -25,6 +25,7 @@ export function openStore(place: LocationStorage & { readonly prefix: string }, 
       return (await loadS3()).createS3Store({ ...config, secretkey }, prefix)
     })
   }
-  // A location may come out of a backup that somebody else has made: with its prefix, too, it lies where it may.
+  // A location may come from a backup that another person has made: its folder with its prefix must be an allowed one,
+  // too.
   return createFileSystemStore(folderOf(join(place.config.dir, place.prefix), folders))
 }

@@ -5,7 +5,7 @@ const Secret = Type.Optional(
   Type.String({ maxLength: 1000, description: 'Never answered. Left out or `***`: what is stored stays.' }),
 )
 
-/** One form for each kind; only that of the location's own kind may be there. */
+/** One form for each kind; only the form of the location's own kind is allowed. */
 const LocationConfig = Type.Object(
   {
     file: Type.Optional(

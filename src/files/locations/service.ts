@@ -16,7 +16,7 @@ import { openStore } from './open.ts'
 import type { LocationInput, LocationOutput } from './schema.ts'
 import * as store from './store.ts'
 
-/** A location decides where on the machine or in the world contents lie. */
+/** A location decides where contents are stored, on this machine or elsewhere. */
 export const manageLocations: NeededRight = { name: 'system.root' }
 export const seeLocations: NeededRight = { name: 'system.location' }
 
@@ -27,11 +27,11 @@ export interface LocationOptions {
   readonly events: EventLog
   readonly snapshots: Pick<Snapshots, 'open'>
   readonly folders: FolderRules
-  /** Contents that stay where they are on the web. */
+  /** Contents that stay on the web. */
   readonly remote: BlobStore
   /** Name of the location where originals are stored. */
   readonly defaultName: () => string
-  /** Name of the location of what is made of files. */
+  /** Name of the location of renditions. */
   readonly versionsName: () => string
   /** Name of the location of backups; empty: there is none. */
   readonly backupsName: () => string
@@ -40,9 +40,9 @@ export interface LocationOptions {
 export type Locations = Awaited<ReturnType<typeof createLocations>>
 
 const topic = 'file_location'
-/** Milliseconds that a location gets to answer when it is tried. */
+/** Milliseconds that a location may take to answer a probe. */
 const patience = 5000
-/** Contents that must be there when a location gets another address. */
+/** Number of contents that must exist at a location's new address. */
 const samples = 3
 
 export async function createLocations(options: LocationOptions) {
@@ -65,15 +65,15 @@ export async function createLocations(options: LocationOptions) {
     const of = JSON.stringify([kind, config, prefix])
     const known = opened.get(id)
     if (known?.of === of) return known.store
-    // What still reads from the old one ends by itself.
+    // Readers of the old store finish by themselves.
     const fresh = createTellingStore(open(location))
     opened.set(id, { of, store: fresh })
     return fresh
   }
 
   /**
-   * A location belongs to the configuration of the instance, so its changes are logged as such: as one that is
-   * added, or a part that is changed or taken away (EVENT-011 knows no other methods).
+   * A location belongs to the configuration of the instance, so its changes are logged as such: a section that is added,
+   * or a part that is changed or removed (EVENT-011 knows no other methods).
    */
   async function write(actor: Actor, Method: 'POST' | 'PATCH', work: (tx: Tx) => Promise<number>) {
     const id = await db.transaction(async (tx) => {
@@ -109,7 +109,7 @@ export async function createLocations(options: LocationOptions) {
     throw badRequest(message, { name: 'location_defaults', id })
   }
 
-  /** Contents do not move with the settings: where the new address can be asked, it must have them. */
+  /** Contents do not move with the settings: a reachable new address must already have them. */
   async function assertSameContents(tx: Tx, before: Location, after: LocationDraft): Promise<void> {
     if (addressOf(before, folders) === addressOf(after, folders)) return
     if (await store.hasBackups(tx, before.id)) {
@@ -155,13 +155,13 @@ export async function createLocations(options: LocationOptions) {
   }
 
   return {
-    /** All of them, each tried. */
+    /** All locations, each with the result of a probe. */
     list: (): Promise<LocationOutput[]> => Promise.all([...snapshot.get().values()].map(render)),
 
     /** @throws {AppError} `ResourceNotFound`. */
     read: (id: number): Promise<LocationOutput> => render(find(id)),
 
-    /** One that cannot be reached is stored all the same: its status says so. */
+    /** An unreachable location is stored all the same: its status says so. */
     async create(actor: Actor, input: LocationInput): Promise<LocationOutput> {
       requireRight(actor, manageLocations)
       if (input.id) throw badRequest('id must be 0 or left out: the service gives it', { name: 'id' })
@@ -189,7 +189,7 @@ export async function createLocations(options: LocationOptions) {
       return render(find(id))
     },
 
-    /** Only one without contents, and not the default. */
+    /** Only a location without contents can be removed, and not the default one. */
     async remove(actor: Actor, id: number): Promise<void> {
       requireRight(actor, manageLocations)
       await write(actor, 'PATCH', async (tx) => {
@@ -214,14 +214,14 @@ export async function createLocations(options: LocationOptions) {
       throw badRequest(`There is no location ${name} that can be written to.`, { path })
     },
 
-    /** Seals with the present key what is not yet; how many secrets no key here opens. */
+    /** Seals all unsealed secrets with the present key. Answers how many secrets none of the keys here can open. */
     reseal: (): Promise<number> => store.resealLocations(db, texts),
 
     storeOf,
 
     forOriginals,
 
-    /** Where what is made of files is stored now; where originals are, when that place is gone or read-only. */
+    /** Where renditions are stored now; the location of originals, when that location no longer exists or is read-only. */
     forVersions(): { id: number; name: string; store: BlobStore } {
       const location = [...snapshot.get().values()].find(({ name }) => name === versionsName())
       if (!location || location.readOnly) return forOriginals()
@@ -234,7 +234,7 @@ export async function createLocations(options: LocationOptions) {
       return location && !location.readOnly ? { id: location.id, name: location.name } : null
     },
 
-    /** Where originals and what is made of them are stored now; null: nowhere. */
+    /** Where originals and renditions are stored now; null: nowhere. */
     defaults(): { readonly originals: number | null; readonly versions: number | null } {
       const named = (name: string): number | null =>
         [...snapshot.get().values()].find((location) => location.name === name && !location.readOnly)?.id ?? null
@@ -242,7 +242,7 @@ export async function createLocations(options: LocationOptions) {
       return { originals, versions: named(versionsName()) ?? originals }
     },
 
-    /** All that have contents to keep, that of contents on the web included. */
+    /** All locations with contents, including that of contents on the web. */
     all: (): readonly Pick<Location, 'id' | 'name' | 'readOnly'>[] => [
       { id: remoteLocation, name: remoteLocationName, readOnly: false },
       ...snapshot.get().values(),
@@ -255,7 +255,7 @@ export async function createLocations(options: LocationOptions) {
   }
 }
 
-/** What is wrong with a location; null when nothing is. */
+/** The problem of a location, as text; null when there is none. */
 async function problemOf(there: BlobStore, readOnly: boolean): Promise<string | null> {
   const { promise: late, resolve } = Promise.withResolvers<string>()
   const timer = setTimeout(() => resolve(`no answer within ${patience / 1000} s`), patience)
@@ -269,6 +269,6 @@ async function problemOf(there: BlobStore, readOnly: boolean): Promise<string | 
 function shown(location: Location): Record<string, unknown> {
   if (location.kind === 'file') return { dir: location.config.dir }
   const { secretkey: _, ...rest } = location.config
-  // One of an earlier release may have somebody who signs in.
+  // An address of an earlier release may contain a user name and password.
   return { ...rest, endpoint: scrubAddress(rest.endpoint) }
 }

@@ -5,13 +5,13 @@ import { masked } from '../../platform/secrets/secrets.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import type { Location, LocationDraft } from './model.ts'
 
-/** What sealed secrets belong to. */
+/** The purpose that sealed secrets are bound to. */
 const about = 'secret key of a location'
 
 const columns = `id, created_at as "createdAt", name, kind, prefix, config, allow_purge as "allowPurge",
   read_only as "readOnly"`
 
-/** All of them; each with its secret, as far as a key here opens it. */
+/** All locations; each with its secret, as far as a key here opens it. */
 export async function readLocations(from: Queryable, texts: SealedTexts): Promise<Location[]> {
   const { rows } = await from.query<Location>(
     `select ${columns} from file_location where kind <> 'remote' order by id`,
@@ -21,7 +21,7 @@ export async function readLocations(from: Queryable, texts: SealedTexts): Promis
   return Promise.all(rows.map((row) => withSecret(row, texts)))
 }
 
-/** Locks it against changes until the transaction ends; null when there is none. */
+/** Locks a location against changes until the transaction ends; null when there is none. */
 export async function lockLocation(tx: Tx, id: number, texts: SealedTexts): Promise<Location | null> {
   const { rows } = await tx.query<Location>(
     `select ${columns} from file_location where id = $1 and kind <> 'remote' for update`,
@@ -36,7 +36,10 @@ async function withSecret(location: Location, texts: SealedTexts): Promise<Locat
   return { ...location, config: { ...location.config, secretkey } }
 }
 
-/** Seals with the present key what is not yet, in one transaction; how many secrets no key here opens. */
+/**
+ * Seals all unsealed secrets with the present key, in one transaction. Answers how many secrets none of the keys here can
+ * open.
+ */
 export function resealLocations(db: Db, texts: SealedTexts): Promise<number> {
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ id: number; stored: unknown }>(
@@ -62,7 +65,7 @@ export function resealLocations(db: Db, texts: SealedTexts): Promise<number> {
   })
 }
 
-/** Whether something can be stored at the location of this name; it stays so until the transaction ends. */
+/** Whether the location with this name can be written to; locks it until the transaction ends. */
 export async function isWritable(tx: Tx, name: string): Promise<boolean> {
   const { rows } = await tx.query(
     `select from file_location where name = $1 and not read_only and kind <> 'remote' for share`,
@@ -97,8 +100,8 @@ export async function deleteLocation(tx: Tx, id: number): Promise<void> {
   await tx.query('delete from file_location where id = $1', [id])
 }
 
-/** Some of the contents of a location; none: there are none. */
-/** Whether the archive of a backup lies in the location. */
+/** Some of the contents of a location; empty when it has none. */
+/** Whether the location stores the archive of a backup. */
 export async function hasBackups(tx: Queryable, id: number): Promise<boolean> {
   const { rows } = await tx.query('select from backup where location_id = $1 limit 1', [id])
   return rows.length > 0

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { BlobStore, Received } from '../blobs/blob-store.ts'
 import { contentOf, type Fixity, type Verifiable, verify } from '../fixity/verify.ts'
 
-/** A content on its way: what it was found to be, and what arrived, under a temporary name. */
+/** A content being copied: the result of its check, and the received copy, under a temporary name. */
 export interface Copied {
   readonly blob: Verifiable
   readonly fixity: Fixity
@@ -59,11 +59,11 @@ async function copy(
       yield chunk
     }
   }
-  // Whoever takes nothing at all does not end the stream, and with it what it has opened.
+  // A store that reads nothing does not end the stream; the stream would keep its source open.
   const received = await to.receive(content()).finally(() => source.destroy())
   if (received.size === blob.size && hash.digest('hex') === blob.sha256) return { blob, fixity: 'ok', received }
   await received.discard()
-  // What broke off on the way is another matter than what is damaged.
+  // A transfer that broke off is another matter than a damaged content.
   const fixity = await verify(from, blob)
   if (fixity === 'ok') throw new Error(`${received.size} of ${blob.size} bytes of ${blob.sha256} arrived`)
   return { blob, fixity, received: null }

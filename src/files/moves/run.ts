@@ -16,13 +16,13 @@ export interface MoveDeps {
   }
 }
 
-/** Contents that are looked at together, and the bytes from which on there are fewer. */
+/** Most contents of a batch, and the bytes above which a batch has fewer. */
 const most = 50
 const mostBytes = 64_000_000
 
 /**
- * Moves the next contents. Each is copied, read again where it came, and only then do the files have it from there: whatever
- * ends this in the middle leaves every file where it was, and what was copied for nothing goes by the janitor.
+ * Moves the next contents. Each is copied, read again at the target, and only then do the files refer to it there. An
+ * interruption leaves every file where it was; the janitor removes copies that are not used.
  * @returns false when the run is over. @throws when a place cannot be read or written at the time.
  */
 export async function moveSome(deps: MoveDeps, id: number, signal: AbortSignal): Promise<boolean> {
@@ -58,7 +58,7 @@ export async function moveSome(deps: MoveDeps, id: number, signal: AbortSignal):
   const took = (Date.now() - startet.getTime()) / 1000
   const place = { location_key: target.name, location_id: target.id }
   await db.transaction(async (tx) => {
-    // It was stopped, or another process was faster: what was copied is nobody's.
+    // The run was stopped, or another process was faster: the copies belong to no run.
     if (!(await store.lockRunning(tx, move))) return
     await tx.query('select from file_location where id = any($1::bigint[]) order by id for share', [
       [move.fromId, move.toId],
@@ -80,7 +80,7 @@ export async function moveSome(deps: MoveDeps, id: number, signal: AbortSignal):
   return true
 }
 
-/** As many as make a batch, one at least. */
+/** As many contents as fit into a batch, at least one. */
 function firstOf(found: readonly Verifiable[]): Verifiable[] {
   let bytes = 0
   const end = found.findIndex(({ size }) => {
@@ -90,7 +90,10 @@ function firstOf(found: readonly Verifiable[]): Verifiable[] {
   return end === -1 ? [...found] : found.slice(0, Math.max(1, end))
 }
 
-/** Those that the other location has already, unharmed. They are announced first, so that no janitor takes them meanwhile. */
+/**
+ * The contents that the other location has already, unharmed. They are announced first, so that no janitor removes them
+ * meanwhile.
+ */
 async function alreadyThere({ db }: MoveDeps, move: Move, to: BlobStore, contents: readonly Verifiable[]) {
   const known: Verifiable[] = []
   for (const blob of contents) if ((await to.size(blob.sha256)) === blob.size) known.push(blob)
@@ -101,7 +104,7 @@ async function alreadyThere({ db }: MoveDeps, move: Move, to: BlobStore, content
   return unharmed
 }
 
-/** Gives what has arrived its names. @throws when it is not there as it was sent. */
+/** Gives the received copies their final names. @throws when a copy differs from the sent content. */
 async function keepAll({ db }: MoveDeps, move: Move, to: BlobStore, copied: readonly Copied[]): Promise<Verifiable[]> {
   const kept: Verifiable[] = []
   try {

@@ -1,6 +1,6 @@
 /**
- * Moves of contents between locations, in the background, one run at a time: a job brings a batch after the other, so that
- * any process goes on where another one stopped.
+ * Moves of contents between locations, in the background, one run at a time. A job moves one batch after the other, so
+ * that any process can continue where another has stopped.
  */
 import type { Jobs } from '../../jobs/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -16,9 +16,9 @@ import * as store from './store.ts'
 
 export interface MoveOptions extends MoveDeps {
   readonly jobs: Jobs
-  /** Locations that new originals, and what is made of them, go to. */
+  /** The locations for new originals, and for renditions. */
   readonly defaults: () => { readonly originals: number | null; readonly versions: number | null }
-  /** Nothing is changed at this time. */
+  /** No data may be changed at this time. */
   readonly paused: () => boolean
 }
 
@@ -27,9 +27,9 @@ export type Moves = ReturnType<typeof createMoves>
 const job = 'files.move'
 /** Times that a batch is tried when a place cannot be read or written: some four hours. */
 const maxAttempts = 10
-/** Milliseconds after which another job goes on, so that its attempts are counted anew. */
+/** Milliseconds after which another job continues, so that the count of attempts starts again. */
 const longestJob = 60_000
-/** The same while nothing may be changed. */
+/** The same while changes are paused. */
 const pause = 60_000
 const mostShown = 20
 
@@ -70,7 +70,7 @@ export function createMoves(options: MoveOptions) {
     })
   }
 
-  /** New contents would come behind the run: where they go is changed first. */
+  /** New contents would be added behind the run: change the default location first. */
   function assertNotDefault(id: number, contents: Move['contents']): void {
     const { originals, versions } = defaults()
     const named = contents !== 'versions' && originals === id ? 'originals' : 'versions'
@@ -101,7 +101,7 @@ export function createMoves(options: MoveOptions) {
   }
 
   return {
-    /** Begins a run. The one that goes on is answered when it is the same. @throws {AppError} when it is another. */
+    /** Begins a run. If the same run is in progress, answers it. @throws {AppError} when another run is in progress. */
     async start(actor: Actor, fromId: number, { to, contents = 'all' }: MoveInput): Promise<LocationMove> {
       requireRight(actor, manageLocations)
       const known = locations.all().filter(({ id }) => id !== remoteLocation)
@@ -128,13 +128,13 @@ export function createMoves(options: MoveOptions) {
     /** The latest runs, newest first. */
     list: async (): Promise<LocationMove[]> => (await store.readMoves(db, mostShown)).map(render),
 
-    /** Goes on where a run was left. To be called once, with the jobs ready. */
+    /** Continues a run in progress. To be called once, with the jobs ready. */
     async wake(): Promise<void> {
       const [latest] = await store.readMoves(db, 1)
       if (latest?.status === 'running') await db.transaction((tx) => enqueue(tx, latest.id))
     },
 
-    /** Ends a run; what was moved stays where it is now. One that is over stays as it is. @throws {AppError} `ResourceNotFound`. */
+    /** Ends a run; moved contents stay at the target. A finished run is not changed. @throws {AppError} `ResourceNotFound`. */
     async stop(actor: Actor, id: number): Promise<void> {
       requireRight(actor, manageLocations)
       if (await store.endMove(db, id, 'stopped', null)) return

@@ -2,11 +2,11 @@ import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import type { Fixity, Verifiable } from '../fixity/verify.ts'
 
-/** What of a location moves: everything, what was uploaded, or what was made of that. */
+/** The contents of a location that move: all, originals, or renditions (with kept results of work). */
 export const movable = ['all', 'originals', 'versions'] as const
 export type Movable = (typeof movable)[number]
 
-/** A run that brings contents from one location to another. */
+/** A run that moves contents from one location to another. */
 export interface Move {
   readonly id: number
   readonly startedAt: Date
@@ -21,7 +21,7 @@ export interface Move {
   readonly moved: number
   readonly movedSize: number
   readonly failed: number
-  /** Contents up to this hash have been looked at. */
+  /** Contents up to this hash have been processed. */
   readonly upTo: Sha256
 }
 
@@ -30,17 +30,17 @@ export type NewMove = Pick<Move, 'fromId' | 'toId' | 'contents'>
 const columns = `id, started_at as "startedAt", finished_at as "finishedAt", from_id as "fromId", to_id as "toId", contents,
   status, error, total, total_size as "totalSize", moved, moved_size as "movedSize", failed, encode(up_to, 'hex') as "upTo"`
 
-/** Whether a version (`v`) is one of those that move. */
+/** Whether a version (`v`) is to be moved. */
 const moves = (contents: string): string =>
   `(${contents} = 'all' or (v.name = 'original') = (${contents} = 'originals'))`
 
-/** Contents that a version of a file has, or that are kept as a result of work: that was made, as versions are. */
+/** Contents of a version of a file, or kept results of work: these count as renditions. */
 const used = (contents: string): string =>
   `(exists (select from file_version v where v.location_id = b.location_id and v.sha256 = b.sha256 and ${moves(contents)})
     or ${contents} <> 'originals'
       and exists (select from kept_content k where k.location_id = b.location_id and k.sha256 = b.sha256))`
 
-/** Begins a run; null when one is going on. */
+/** Begins a run; null when one is in progress. */
 export async function insertMove(tx: Tx, userId: number, { fromId, toId, contents }: NewMove): Promise<Move | null> {
   const { rows } = await tx.query<Move>(
     `insert into file_move (user_id, from_id, to_id, contents, total, total_size)
@@ -59,7 +59,7 @@ export async function readMoves(from: Queryable, most: number): Promise<Move[]> 
   return rows
 }
 
-/** The run, as long as it goes on. */
+/** The run, if it is in progress. */
 export async function findRunning(from: Queryable, id: number): Promise<Move | null> {
   const { rows } = await from.query<Move>(
     `select ${columns} from file_move where id = $1 and status = 'running'`,
@@ -74,7 +74,7 @@ export async function isKnown(from: Queryable, id: number): Promise<boolean> {
   return rows.length === 1
 }
 
-/** Whether the run goes on from there, and nobody else does so at this time. */
+/** Locks the run. False when it has moved on or is over: another process works on it, or it was stopped. */
 export async function lockRunning(tx: Tx, { id, upTo }: Move): Promise<boolean> {
   const { rows } = await tx.query(
     `select from file_move where id = $1 and status = 'running' and up_to = decode($2, 'hex') for update`,
@@ -84,7 +84,7 @@ export async function lockRunning(tx: Tx, { id, upTo }: Move): Promise<boolean> 
   return rows.length === 1
 }
 
-/** Ends a run that goes on; false when it does not. */
+/** Ends a run in progress; false when it is not in progress. */
 export async function endMove(
   from: Queryable,
   id: number,
@@ -102,7 +102,7 @@ export async function noteProblem(from: Queryable, id: number, error: string): P
   await from.query(`update file_move set error = $2 where id = $1 and status = 'running'`, [id, error])
 }
 
-/** Contents whose turn it is, in the order of their hashes; none: the pass is over. */
+/** The next contents, in the order of their hashes; none: the pass is over. */
 export async function nextContents(from: Queryable, { id }: Pick<Move, 'id'>, most: number): Promise<Verifiable[]> {
   const { rows } = await from.query<Verifiable>(
     `select encode(b.sha256, 'hex') as sha256, b.size
@@ -115,7 +115,7 @@ export async function nextContents(from: Queryable, { id }: Pick<Move, 'id'>, mo
   return rows
 }
 
-/** Begins to look through all contents again; false when the last pass has moved nothing. */
+/** Begins another pass through all contents; false when the last pass has moved nothing. */
 export async function nextPass(from: Queryable, { id, upTo }: Move): Promise<boolean> {
   const { rowCount } = await from.query(
     `update file_move set up_to = '', pass_moved = 0
@@ -125,15 +125,15 @@ export async function nextPass(from: Queryable, { id, upTo }: Move): Promise<boo
   return rowCount === 1
 }
 
-/** A content that lies at both places, and the file that is told in the log. */
+/** A content that is stored at both places, and the file to name in the log. */
 export interface Switched {
   readonly sha256: Sha256
   readonly fileId: number
 }
 
 /**
- * Lets files, and what keeps results, have the contents from where they lie now. Those where they lay stay a while: what is just being read, and
- * a backup that was begun before, still find them.
+ * Lets files, and rows that keep results, refer to the contents at the target. The old copies stay for a while: downloads
+ * in progress, and a backup that was begun before, still find them.
  */
 export async function switchContents(
   tx: Tx,
@@ -161,7 +161,7 @@ export async function switchContents(
   return rows
 }
 
-/** What is wrong where it lies stays there, as when its fixity is looked at. */
+/** A damaged content stays at the old location, as when its fixity is checked. */
 export async function noteHarmed(
   tx: Tx,
   { id, fromId }: Move,
@@ -178,7 +178,7 @@ export async function noteHarmed(
   )
 }
 
-/** Everything up to this hash has been looked at. */
+/** Notes that contents up to this hash have been processed. */
 export async function noteLooked(tx: Tx, id: number, upTo: Sha256): Promise<void> {
   await tx.query(`update file_move set up_to = decode($2, 'hex') where id = $1`, [id, upTo])
 }

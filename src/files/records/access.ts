@@ -11,27 +11,27 @@ export interface FileUse {
 
 export type AssetRight = 'asset_show' | 'asset_download'
 
-/** A version as far as rights ask for it; what is not there yet has neither extension nor size. */
+/** The members of a version that rights are checked for. A version that does not exist yet has neither extension nor size. */
 export type AskedVersion = Pick<FileVersion, 'name'> & Partial<Pick<FileVersion, 'extension' | 'size'>>
 
-/** Who may see a file: whoever uploaded it, and whoever an object that has it lets. */
+/** Rights of the caller on a file: those of its uploader, and those by the objects that have it. */
 export interface FileAccess {
   may(right: AssetRight, version: AskedVersion): boolean
-  /** Whatever is asked is allowed. */
+  /** All rights are granted. */
   readonly all: boolean
-  /** Whether anything of the file may be had. */
+  /** Whether the caller may see or download any version of the file. */
   readonly any: boolean
   /** Whether its name and reference may be changed. */
   readonly change: boolean
 }
 
-/** A file, and what the caller may do with it. */
+/** A file, with the rights of the caller on it. */
 export interface KnownFile {
   readonly file: StoredFile
   readonly access: FileAccess
 }
 
-/** `isFree`: whether a version is not named by rights, so that it may be had by whoever may see an object with the file. */
+/** `isFree`: whether rights do not restrict a version, so that every caller who may see an object with the file may have it. */
 export function accessTo(
   caller: CallerRights,
   file: StoredFile,
@@ -39,7 +39,7 @@ export function accessTo(
   isFree: (version: string) => boolean,
 ): FileAccess {
   const everything = caller.root || file.uploadUser === caller.userId
-  // Rights mean the class of the file: the poster of a film is a version of a film.
+  // Rights refer to the class of the file: the poster of a film counts as a version of a film.
   const { class: kind } = originalOf(file)
   const grants = once((right) => uses.map((use) => ({ use, items: caller.itemsOn(right, use.object) })))
   const may = (right: AssetRight, version: AskedVersion): boolean =>
@@ -64,7 +64,7 @@ function asked({ columnId }: Pick<FileUse, 'columnId'>, kind: string, { name, ex
   return { class: kind, extension, columnId, version: name, ...(size === undefined ? {} : { size }) }
 }
 
-/** A file has many versions, and they are all asked for: what grants say of its objects is looked up once for each right. */
+/** A file has many versions, and all of them are checked: grants on its objects are looked up once for each right. */
 function once<T>(find: (right: AssetRight) => T): (right: AssetRight) => T {
   const known: Partial<Record<AssetRight, T>> = {}
   return (right) => {

@@ -1,9 +1,9 @@
 import type { Queryable } from '../../platform/postgres/db.ts'
 
-/** Of one file so many others are told at most. */
+/** The most duplicates of one file that are answered. */
 const most = 100
 
-/** Files that were uploaded with the same content, by file: bit by bit the same, whatever they are called. */
+/** Files with the same uploaded content, by file: equal bit by bit, whatever their names. */
 export async function sameContents(from: Queryable, ids: readonly number[]): Promise<Map<number, number[]>> {
   const { rows } = await from.query<{ id: number; others: number[] }>(
     `select v.file_id as id, d.others from file_version v cross join lateral (

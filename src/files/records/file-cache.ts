@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import type { StoredFile } from '../model.ts'
 import { readRowVersions, readVersionedFiles } from './store.ts'
 
-/** Bytes of the largest record that is kept. */
+/** Bytes of the largest record that is cached. */
 const largest = 200_000
 
 interface Kept {
@@ -12,11 +12,12 @@ interface Kept {
 }
 
 /**
- * Records of files in memory. To bring and parse them, with all versions, is most of what a page of objects with files asks
- * of the database (bench/file-delivery.ts). Nothing is ever out of date: each read asks for the row versions of the files, and what
- * is in memory is only taken where the row version is still the one that it came with.
+ * Records of files in memory. Loading and parsing them, with all versions, is most of the database work for a page of
+ * objects with files (bench/file-delivery.ts). The cache is never out of date: each read asks for the row versions of the
+ * files, and a cached record is used only if its row version has not changed.
  *
- * A record is replaced, never changed: whoever has the same object has the same record. All of them take `maxBytes` in memory.
+ * A record is replaced, never changed: an unchanged record is the same JavaScript object at each read. All records
+ * together take up to `maxBytes` in memory.
  */
 export function createFileCache(maxBytes: number) {
   const kept = createByteCache<number, Kept>({
@@ -34,7 +35,7 @@ export function createFileCache(maxBytes: number) {
   }
 
   return {
-    /** The files with their versions; those that there are, in the order of their ids. */
+    /** The existing files with their versions, in the order of their ids. */
     async read(from: Queryable, ids: readonly number[]): Promise<StoredFile[]> {
       if ('afterCommit' in from || !ids.some((id) => kept.has(id))) return load(from, ids)
       const rowVersions = await readRowVersions(from, ids)

@@ -5,8 +5,8 @@ import { headerText } from '../../platform/values/utf8.ts'
 const longest = 255
 
 /**
- * The name of a file as it is kept: without folders, in composed form, and without characters that nobody sees or that turn
- * the direction of what follows, so that `photo\u202Egpj.exe` cannot look like what it is not.
+ * The name of a file as it is stored: without folders, in composed form, and without invisible characters or those that
+ * change the direction of text, so that `photo\u202Egpj.exe` does not look like a picture.
  * @throws {AppError} `EasEmptyFilename`, `EasInvalidFilename`.
  */
 export function cleanFileName(given: string): string {
@@ -37,7 +37,7 @@ function shortened(name: string): string {
   return `${name.slice(0, longest - end.length)}${end}`.toWellFormed()
 }
 
-/** The name in a header `Content-Disposition` (RFC 6266), in the two forms that are sent; empty: there is none. */
+/** The name in a header `Content-Disposition` (RFC 6266), in either of its two forms; empty: there is none. */
 export function nameInDisposition(given = ''): string {
   const header = headerText(given)
   const [, encoded] = /filename\*\s*=\s*UTF-8''([^;\s]+)/i.exec(header) ?? []

@@ -3,7 +3,7 @@ import { lookup } from 'mime-types'
 import { classOf, type FileClass } from '../classes.ts'
 import { extensionOf } from './file-name.ts'
 
-/** What a file is taken for. */
+/** The type of a file. */
 export interface FileType {
   /** In small letters, without the dot; empty: none. */
   readonly extension: string
@@ -11,15 +11,18 @@ export interface FileType {
   readonly mimeType: string
 }
 
-/** Bytes of its beginning that are looked at. */
+/** Bytes at the beginning of a file by which its type is recognised. */
 export const headBytes = 64 * 1024
 
 const unknown = 'application/octet-stream'
 
-/** What the beginning says, and the names that may stand for it. The first name of the content itself is always right. */
+/**
+ * Types found by the first bytes, and the extensions that may be used for each. The first name of the content itself is
+ * always right.
+ */
 const sameContent: readonly (readonly string[])[] = [
   ['jpg', 'jpeg', 'jfif'],
-  // Cameras write their own formats as TIFF.
+  // Raw formats of cameras are based on TIFF.
   ['tif', 'tiff', 'dng', 'nef', 'cr2', 'arw', 'rw2', 'raf', 'crw'],
   ['zip', 'docx', 'xlsx', 'pptx', 'ppsx', 'odt', 'ods', 'odp', 'epub', 'indd'],
   ['docx', 'docm', 'dotx'],
@@ -52,15 +55,15 @@ const sameContent: readonly (readonly string[])[] = [
 
 const aliases = new Map(sameContent.map((names) => [names[0], new Set(names)]))
 
-/** What the name alone says: before anything has arrived. */
+/** The type by the name alone: before any content has arrived. */
 export function typeByName(name: string): FileType {
   const extension = extensionOf(name)
   return { extension, class: classOf(extension), mimeType: lookup(extension) || unknown }
 }
 
 /**
- * What a file is: its content first, its name second. Where they contradict each other the content is right, so that a
- * program with the name of a picture is none, neither for the rights nor for the browser that gets it.
+ * The type of a file: by its content first, by its name second. Where they contradict each other, the content is right: a
+ * program with the name of a picture is not a picture, neither for the rights nor for the browser that gets it.
  */
 export async function fileTypeOf(name: string, head: Buffer): Promise<FileType> {
   const named = typeByName(name)
@@ -77,12 +80,12 @@ export async function fileTypeOf(name: string, head: Buffer): Promise<FileType> 
   return { extension: found.ext, class: classOf(found.ext), mimeType: found.mime }
 }
 
-/** Whether contents of that name begin in a way that would have been recognised. */
+/** Whether files with this extension have a signature that would have been recognised. */
 function hasSignature(extension: string): boolean {
   return supportedExtensions.has(extension as never) && !withoutFixedBeginning.has(extension)
 }
 
-/** Formats that begin in many ways, so that not to be recognised says nothing. */
+/** Formats with various beginnings: a file of them may have no known signature. */
 const withoutFixedBeginning = new Set([
   'mp3',
   'mp2',

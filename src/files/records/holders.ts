@@ -5,7 +5,7 @@ import type { FileClass } from '../classes.ts'
 import { originalOf } from '../model.ts'
 import type { KnownFile } from './access.ts'
 
-/** A setting that names files, and keeps them so. */
+/** A setting that refers to files, so that they are kept. */
 type Holder = { readonly pool: number } | { readonly objecttype: number } | { readonly section: string }
 
 export interface Held {
@@ -15,21 +15,22 @@ export interface Held {
 
 interface HeldFile {
   readonly id: number
-  /** Where the request names it. */
+  /** The place in the request. */
   readonly path: string
-  /** It was named before: whoever sends a setting back needs no right on its file. */
+  /** The setting named it before: a caller who sends an unchanged setting needs no right on its file. */
   readonly known: boolean
 }
 
 interface HoldDeps {
   readonly load: (from: Tx, caller: CallerRights, ids: readonly number[]) => Promise<KnownFile[]>
-  /** What the file is to be; none: anything. */
+  /** The required class of the file; none: any class. */
   readonly class?: FileClass
 }
 
 /**
- * What the settings name from now on; what they named before is free. A new file must be one that the caller may download:
- * else renditions would show it to people who may not have it. @throws {AppError} `ServerGeneric`
+ * Stores which files the settings name from now on, and releases those that they named before. The caller must have the
+ * right to download a new file: otherwise its renditions would show it to people who may not have it.
+ * @throws {AppError} `ServerGeneric`
  */
 export async function hold({ load, class: kind }: HoldDeps, tx: Tx, caller: CallerRights, held: readonly Held[]) {
   if (held.length === 0) return
@@ -51,7 +52,7 @@ export async function hold({ load, class: kind }: HoldDeps, tx: Tx, caller: Call
   await write(tx, held)
 }
 
-/** What a section of the base configuration names from now on. */
+/** Stores which files a section of the base configuration names from now on. */
 export async function holdSection(tx: Tx, section: string, ids: readonly number[]): Promise<void> {
   await tx.query('select from file where id = any($1::bigint[]) order by id for key share', [ids])
   await write(tx, [{ holder: { section }, files: ids.map((id) => ({ id, path: '', known: true })) }])

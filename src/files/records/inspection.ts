@@ -10,7 +10,7 @@ export const renditionStates = [
   'unmarked',
 ] as const
 
-/** What administrators look for files by; null restricts nothing. */
+/** The conditions by which administrators search files; null restricts nothing. */
 export interface InspectedFiles {
   readonly ids: readonly number[] | null
   /** Part of a filename. */

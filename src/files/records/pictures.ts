@@ -1,9 +1,9 @@
 import type { Tx } from '../../platform/postgres/db.ts'
 import { original } from '../model.ts'
 
-/** Files that are pictures of users: what whoever keeps users needs to know and to say of them. */
+/** Pictures of users, for the service that keeps users. */
 export const userPictures = {
-  /** Those of the files that are images and that the user has uploaded; they stay until the transaction ends. */
+  /** Finds those files that are images and that the user has uploaded; locks them until the transaction ends. */
   async uploaded(tx: Tx, userId: number, ids: readonly number[]): Promise<ReadonlySet<number>> {
     const { rows } = await tx.query<{ id: number }>(
       `select id from file f where id = any($1::bigint[]) and upload_user = $2 and exists (
@@ -15,7 +15,7 @@ export const userPictures = {
     return new Set(rows.map(({ id }) => id))
   },
 
-  /** Users have these files now. */
+  /** Marks the files as used by users. */
   async taken(tx: Tx, ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return
     await tx.query(
@@ -25,7 +25,10 @@ export const userPictures = {
     )
   },
 
-  /** Users had these files: what nobody else has belongs to its uploader again, for a while. */
+  /**
+   * Users no longer have these files. A file that no object and no other user has belongs to its uploader again, until it
+   * expires.
+   */
   async givenUp(tx: Tx, ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return
     await tx.query(

@@ -2,13 +2,13 @@ import type { Sha256 } from '../blobs/blob-store.ts'
 
 export type RenditionStatus = 'pending' | 'processing' | 'done' | 'failed' | 'not_produced' | 'too_small' | 'unmarked'
 
-/** How far one of the renditions of a file is. */
+/** The progress of a rendition of a file. */
 export interface Rendition {
   readonly name: string
   readonly status: RenditionStatus
   readonly reason: string | null
   readonly statusAt: Date
-  /** How much of it is made, while it is being made. */
+  /** The finished part, while it is being made. */
   readonly percent: number
   readonly recipeHash: string | null
   readonly madeOf: Sha256 | null

@@ -1,10 +1,10 @@
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { Similar } from '../model.ts'
 
-/** A band as it is, and with one bit changed. */
+/** A band without changes, and with each single bit changed. */
 const changes = [0, ...Array.from({ length: 16 }, (_, bit) => 1 << bit)]
 
-/** Pictures that look like a file, by file, the most similar first, at most so many of each. */
+/** Pictures similar to a file, by file, the most similar first, at most so many of each. */
 export async function similarTo(
   from: Queryable,
   ids: readonly number[],

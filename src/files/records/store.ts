@@ -32,14 +32,14 @@ type FileRow = Omit<StoredFile, 'versions' | 'renditions'> & {
   renditions: RenditionRow[] | null
 }
 
-/** The files with their versions; those that there are, in the order of their ids. */
+/** The existing files with their versions, in the order of their ids. */
 export async function readFiles(from: Queryable, ids: readonly number[]): Promise<StoredFile[]> {
   return (await readVersionedFiles(from, ids)).map(({ file }) => file)
 }
 
 /**
- * What tells whether a file is still what it was, with all versions and renditions: its *row version*, one number made of the `xmin`
- * of all these rows, which whatever updates them renews.
+ * The *row version* of a file: one number made of the `xmin` of its row and of the rows of all versions and renditions.
+ * Any update of these rows changes it, so an equal number means that the file has not changed.
  */
 const rowVersionOf = {
   file: (row: string) => `hash_array_extended(array[${row}.xmin], 0)`,
@@ -47,10 +47,11 @@ const rowVersionOf = {
   renditions: 'hash_array_extended(array_agg(xmin order by name), 2)',
 }
 
-/** Row versions of those of the files that there are. */
+/** Row versions of the existing files. */
 export async function readRowVersions(from: Queryable, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const { rows } = await from.query<{ rowVersions: string | null }>(
-    // Once through each index for all files: by file it takes four times as long (300 with 6 versions and 7 renditions each).
+    // One scan of each index for all files: a query for each file takes four times as long (300 with 6 versions and 7
+    // renditions each).
     `select string_agg(concat(file_id, ':', row_version), ',') as "rowVersions" from (
        select file_id, bit_xor(row_version) as row_version from (
          select id as file_id, ${rowVersionOf.file('f')} as row_version from file f where id = any($1::bigint[])
@@ -77,7 +78,8 @@ export async function readVersionedFiles(
   from: Queryable,
   ids: readonly number[],
 ): Promise<{ readonly file: StoredFile; readonly rowVersion: string }[]> {
-  // Lists by place, not by name: a page of objects has thousands of versions, and names are most of what is written of them.
+  // Arrays, not objects with names: a page of objects has thousands of versions, and member names would be most of the
+  // text.
   const { rows } = await from.query<FileRow>(
     `select f.id, f.parent_id as "parentId", f.reference, f.upload_user as "uploadUser", f.uploaded_at as "uploadedAt",
        f.filepath, (${rowVersionOf.file('f')} # v.row_version # coalesce(r.row_version, 0))::text as "rowVersion", v.versions, r.renditions
@@ -137,8 +139,8 @@ export interface NewBlob {
 }
 
 /**
- * Announces contents before they get their names: from now on nobody takes them for leftovers, until they have been without
- * a file for long.
+ * Announces contents before they get their names: the janitor does not remove them as leftovers, until they have been
+ * without a file for a long time.
  */
 export async function announceBlobs(from: Queryable, blobs: readonly NewBlob[]): Promise<void> {
   await from.query(
@@ -158,7 +160,7 @@ export interface NewFile extends NewBlob {
   readonly mimeType: string
 }
 
-/** Stores files whose contents lie in their locations; their ids in order. @throws `DatabaseUniqueKeyViolation`. */
+/** Stores files whose contents are in their locations; answers their ids in order. @throws `DatabaseUniqueKeyViolation`. */
 export async function insertFiles(tx: Tx, userId: number, files: readonly NewFile[]): Promise<number[]> {
   const rows = JSON.stringify(files.map((file, index) => ({ index, ...file })))
   const { rows: inserted } = await tx.query<{ id: number }>(
@@ -186,7 +188,7 @@ export async function insertFiles(tx: Tx, userId: number, files: readonly NewFil
   )
 }
 
-/** Changes names or references; null keeps what is stored. @throws `DatabaseUniqueKeyViolation`. */
+/** Changes names or references; null keeps the stored value. @throws `DatabaseUniqueKeyViolation`. */
 export async function changeFile(
   tx: Tx,
   id: number,

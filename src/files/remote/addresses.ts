@@ -3,7 +3,7 @@ import type { Seal } from '../../platform/secrets/seal.ts'
 import { scrubAddress } from '../../platform/secrets/secrets.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 
-/** Where on the web a content lies; `url` null: its address is sealed with a key that is not here. */
+/** The web address of a content. `url` null: the address is sealed with a key that this instance does not have. */
 export interface WebAddress {
   readonly url: string | null
   readonly etag: string | null
@@ -19,15 +19,15 @@ interface NewAddress {
 type Sealing = Pick<Seal, 'seal' | 'open' | 'prefix'>
 
 const about = 'address of a content'
-/** What an address with a secret has in any case; the database leaves the others out. */
+/** Matches all addresses with a secret, and some without; other addresses are not read from the database. */
 const perhapsSecret =
   '//[^/?#]*@|[?&;#][^=]*(token|pass|pwd|pin|secret|key|sig|credential|verifier|response|assertion|auth|cookie|code|%)[^=]*='
 /** Rows that are sealed with one statement. */
 const batch = 1000
 
 /**
- * Remembers where contents lie. Addresses with a secret (a signature, a token) are stored sealed beside what may be shown; a
- * later one that differs in its secret alone replaces it.
+ * Stores the web addresses of contents. Addresses with a secret (a signature, a token) are stored sealed, beside a form
+ * without it; a later address that differs only in its secret replaces the earlier one.
  */
 export async function rememberAddresses(tx: Tx, seal: Sealing, places: readonly NewAddress[]): Promise<void> {
   if (places.length === 0) return
@@ -65,7 +65,10 @@ interface StoredAddress {
   readonly sealed: Buffer | null
 }
 
-/** Seals with the present key what is not yet, some at a time; how many addresses no key here opens. */
+/**
+ * Seals all unsealed addresses with the present key, some at a time. Answers how many addresses none of the keys here can
+ * open.
+ */
 export async function resealAddresses(db: Db, seal: Sealing): Promise<number> {
   let [locked, after]: [number, StoredAddress | null] = [0, null]
   for (;;) {
@@ -115,7 +118,7 @@ async function resealSome(tx: Tx, seal: Sealing, after: StoredAddress | null) {
       columnsOf(renewed.filter(({ row, shown }) => row.url === shown)),
     )
     const plain = renewed.filter(({ row, shown }) => row.url !== shown)
-    // Of those that differ in their secrets alone, one stays.
+    // Of addresses that differ only in their secrets, one stays.
     await tx.query(
       `insert into file_remote (sha256, url, etag, created_at, sealed)
        select distinct on (r.sha256, n.shown) r.sha256, n.shown, r.etag, r.created_at, n.sealed

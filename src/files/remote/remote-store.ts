@@ -6,11 +6,11 @@ import { partOf } from '../blobs/part.ts'
 import { type WebAddress, webAddressesOf } from './addresses.ts'
 import type { OpenRemote } from './open.ts'
 
-/** Id of the location of contents that stay where they are (migration 0220). */
+/** Id of the location of contents that stay on the web (migration 0220). */
 export const remoteLocation = 0
 export const remoteLocationName = ':remote'
 
-/** Contents on the web. They are read like all others; nothing is stored there, and nothing removed. */
+/** Contents on the web. They are read like all others, but cannot be stored or removed. */
 interface RemoteStoreOptions {
   readonly db: Queryable
   readonly seal: Seal
@@ -28,7 +28,7 @@ export function createRemoteStore({ db, seal, open }: RemoteStoreOptions): BlobS
       answer.close()
       throw new Error(`the content at ${new URL(url).host} is not what it was`)
     }
-    // Not every server knows ranges.
+    // Not every server supports ranges.
     return Readable.from(whole && range ? partOf(answer.content(), range) : answer.content(), { objectMode: false })
   }
 
@@ -54,7 +54,7 @@ export function createRemoteStore({ db, seal, open }: RemoteStoreOptions): BlobS
       return null
     },
     receive: () => Promise.reject(new Error('nothing is stored on the web')),
-    // The rows go with that of the content.
+    // Rows of addresses are deleted with the row of the content.
     remove: async () => {},
     sweep: async () => 0,
     async *list() {},

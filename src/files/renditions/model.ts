@@ -4,7 +4,7 @@ import type { FileClass } from '../classes.ts'
 type Configured = BaseConfig['produce_config']['value']
 type ConfiguredRecipe = Configured['classes']['image']['versions'][number]
 
-/** How a rendition is made: as the base configuration has it, or by a program that is installed beside the service. */
+/** How a rendition is made: by the base configuration, or by a program that is installed beside the service. */
 export interface Recipe extends Omit<ConfiguredRecipe, 'recipe' | 'extensions' | 'displayname'> {
   readonly recipe: ConfiguredRecipe['recipe'] | 'program'
   readonly extensions: readonly string[]
@@ -12,21 +12,21 @@ export interface Recipe extends Omit<ConfiguredRecipe, 'recipe' | 'extensions' |
   readonly program?: RecipeProgram
 }
 
-/** A recipe of a program, as files know it. */
+/** A recipe of a program, as the file service sees it. */
 export interface RecipeProgram {
   readonly name: string
   readonly params: Readonly<Record<string, unknown>>
-  /** Another one where it may make something else of the same file. */
+  /** Changes whenever the output for the same file may change. */
   readonly fingerprint: string
 }
 
-/** A rendition that is to be made; of smaller priority is made earlier. */
+/** A rendition to be made; a lower priority comes first. */
 export interface Scheduled {
   readonly fileId: number
   readonly recipe: Recipe
-  /** When it is made: `turnsOf` the recipes. */
+  /** Its turn: `turnsOf` the recipes. */
   readonly turn: number
-  /** Added to that of the recipe. */
+  /** Added to the priority of the recipe. */
   readonly priority: number
 }
 
@@ -38,11 +38,11 @@ export interface RenditionSettings extends Omit<Configured, 'classes'> {
   }
 }
 
-/** An original as far as recipes depend on it. */
+/** The members of an original that recipes depend on. */
 export interface OriginalType {
   readonly class: FileClass
   readonly extension: string
 }
 
-/** A job is tried again when it could not do its work for lack of a database or of space, not for a bad file. */
+/** A job is tried again when it failed for lack of a database or of space, not for a bad file. */
 export const maxAttempts = 8

@@ -63,7 +63,7 @@ export interface RenditionOptions
   readonly config: RenditionConfig
 }
 
-/** A content that has just come. */
+/** A newly arrived content. */
 export interface InspectedContent {
   readonly locationId: number
   readonly sha256: string
@@ -74,12 +74,12 @@ export type { Resync } from './plan/resync.ts'
 
 export type Renditions = Awaited<ReturnType<typeof createRenditions>>
 
-/** Looks at the files of objects that have just been saved. */
+/** Checks the files of saved objects. */
 const marksJob = 'files.marks'
 
 export const manageFiles = { name: 'system.root' } as const
 
-/** What is made of files: planned with the upload, made by jobs in processes of their own, renewed by a resync. */
+/** Renditions of files: planned with the upload, made by jobs in separate processes, renewed by a resync. */
 export async function createRenditions(options: RenditionOptions) {
   const { db, jobs, log, config, settings, marking } = options
   const limits = {
@@ -93,7 +93,7 @@ export async function createRenditions(options: RenditionOptions) {
   await mkdir(place, { recursive: true, mode: 0o750 })
   const isolate = await withoutNetwork()
   const workers = createWorkers({ most: config.jobsMedia, limits, background: true, place, isolate })
-  // Somebody waits for these: they do not wait for other renditions, and are given up early.
+  // Requests wait for these: they do not queue behind other renditions, and have a shorter time limit.
   const viewers = createWorkers({
     most: config.jobsPreview + config.jobsMedia,
     limits: { ...limits, seconds: Math.min(60, limits.seconds) },
@@ -133,7 +133,7 @@ export async function createRenditions(options: RenditionOptions) {
     scheduleRest: (tx, files) => scheduleRest(tx, { jobs, settings: settings() }, files),
   })
 
-  /** Behind the first renditions of files, which somebody waits for. */
+  /** Behind the first renditions of files, which requests wait for. */
   const behind =
     <P>(handler: JobHandler<P>): JobHandler<P> =>
     async (payload, context) => {
@@ -155,7 +155,7 @@ export async function createRenditions(options: RenditionOptions) {
     folders,
     viewers,
 
-    /** Runs recipes by these from now on: they are built later. */
+    /** Sets the programs for recipes: they are built later than this service. */
     useRecipes(programs: RecipePrograms): void {
       own = programs
     },
@@ -168,10 +168,10 @@ export async function createRenditions(options: RenditionOptions) {
     awaitVersion: (files: readonly StoredFile[], name: string): Promise<readonly StoredFile[]> =>
       awaitVersion({ listeners, read: (ids) => readFiles(db, ids) }, files, name),
 
-    /** To be called when a file begins to come: what makes its preview is ready when it is there. */
+    /** To be called when a file begins to arrive: the process for its preview is ready when the upload ends. */
     expect: viewers.warm,
 
-    /** What a look at a picture tells; nothing where it cannot be read. */
+    /** The metadata of a picture; none where it cannot be read. */
     async inspect({ locationId, sha256, type }: InspectedContent): Promise<Readonly<Record<string, unknown>>> {
       await using folder = await folders.make()
       const path = await localPath({ sha256 }, options.locations.storeOf(locationId), folder.path)
@@ -186,7 +186,7 @@ export async function createRenditions(options: RenditionOptions) {
       )
     },
 
-    /** Looks, after the commit, whether files of the objects bear what these say by now. */
+    /** Checks, after the commit, whether the files of the objects have the right marks. */
     async renewMarks(tx: Tx, objects: readonly number[]): Promise<void> {
       if (objects.length > 0 && marking.any()) await jobs.enqueue(tx, marksJob, { objects })
     },
@@ -195,10 +195,10 @@ export async function createRenditions(options: RenditionOptions) {
     drawsMarks: (): boolean =>
       Object.values(settings().classes).some(({ versions }) => versions.some((one) => one.watermark || one.caption)),
 
-    /** Renews all that bears a watermark or a caption. */
+    /** Renews all renditions with a watermark or a caption. */
     resyncMarks: (tx: Tx, actor: Actor): Promise<Resync> => startMarksResync(tx, jobs, actor.userId),
 
-    /** Begins to look through all files. @throws {AppError} `SystemRightRequired`. */
+    /** Begins to check all files. @throws {AppError} `SystemRightRequired`. */
     async resync(actor: Actor): Promise<Resync> {
       requireRight(actor, manageFiles)
       return db.transaction((tx) => startResync(tx, jobs, actor.userId))
@@ -210,7 +210,10 @@ export async function createRenditions(options: RenditionOptions) {
       return readResyncs(db, 20)
     },
 
-    /** Looks for what was not made for lack of something that is there by now. To be called once, with the jobs ready. */
+    /**
+     * Looks for renditions that could not be made because a program was missing that is now installed. To be called once,
+     * with the jobs ready.
+     */
     async wake(): Promise<void> {
       const { rowCount } = await db.query('select from file_rendition where needs = any($1::text[]) limit 1', [
         programs.found(),

@@ -17,30 +17,30 @@ export interface AlikeDeps {
   readonly load: (from: Queryable, caller: CallerRights, ids: readonly number[]) => Promise<KnownFile[]>
 }
 
-/** Another file that is like one. */
+/** A file that is equal or similar to another. */
 interface Other {
   readonly id: number
-  /** Null: it is not known how it looks. */
+  /** Number of differing bits; null: no hash is known. */
   readonly bits: number | null
-  /** The same content, bit by bit. */
+  /** The contents are equal, bit by bit. */
   readonly same: boolean
 }
 
 /** Bits of a hash. */
 const hashBits = 63
-/** Of a file so many that look alike are told with it. */
+/** The most similar files that are answered with a file. */
 const mostNear = 100
-/** So many are looked at whether the caller may see them. */
+/** Most similar files for which rights are checked. */
 const mostLooked = 500
 
-/** What looks the same is not the same for sure. */
+/** A similar look does not prove that two pictures are the same. */
 const certaintyOf = (bits: number): number => Math.round(1000 * (1 - (bits + 1) / hashBits)) / 1000
 
-/** Which files are like others, as far as the caller may see them. */
+/** Equal and similar files, as far as the caller may see them. */
 export function createAlike({ db, usesOf, load }: AlikeDeps) {
   /**
-   * Those that the caller may see, as they are answered, by id. That two contents are the same is told of originals which
-   * the caller may both have: elsewhere it is one more picture that looks alike.
+   * The answers for those files that the caller may see, by id. Equal contents are reported only for originals that the
+   * caller may both have: otherwise the other file is reported as a similar picture.
    */
   async function told(caller: CallerRights, asking: readonly number[], others: readonly Other[]) {
     const ids = [...new Set([...asking, ...others.map(({ id }) => id)])]
@@ -57,7 +57,7 @@ export function createAlike({ db, usesOf, load }: AlikeDeps) {
   }
 
   return {
-    /** Records with the other files that are the same or look alike. */
+    /** Records with the other files that are equal or similar. */
     async withDuplicates(caller: CallerRights, wires: ReadonlyMap<number, Wire>): Promise<Map<number, Wire>> {
       const ids = [...wires.keys()]
       const [same, near] = await Promise.all([

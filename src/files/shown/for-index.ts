@@ -7,7 +7,7 @@ import { metadataName } from '../renditions/plan/describe.ts'
 import type { Tag } from '../renditions/workshop/technical.ts'
 import { bestDate, statusOf, technicalMetadata } from './render.ts'
 
-/** A file as the search knows it. */
+/** A file, for the search. */
 export interface FileForIndex {
   readonly id: number
   readonly uploadUser: number
@@ -26,10 +26,10 @@ export interface FileForIndex {
   readonly text: string
 }
 
-/** Characters of a text that the search reads. */
+/** Most characters of a text that are indexed. */
 const mostText = 200_000
 
-/** The files with all that can be searched of them. */
+/** The files with all searchable data. */
 export async function filesForIndex(from: Queryable, ids: readonly number[]): Promise<Map<number, FileForIndex>> {
   const [files, tags, texts] = await Promise.all([readFiles(from, ids), readTags(from, ids), readTexts(from, ids)])
   return new Map(files.map((file) => [file.id, forIndex(file, tags.get(file.id) ?? [], texts.get(file.id) ?? '')]))

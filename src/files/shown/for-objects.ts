@@ -7,10 +7,10 @@ import type { FileVersion, StoredFile } from '../model.ts'
 import type { KnownFile } from '../records/access.ts'
 import { accessKey, type FileInObject, type FileLink, renderFile } from './render.ts'
 
-/** Bytes of the longest text that is kept. */
+/** Bytes of the longest text that is cached. */
 const longest = 100_000
 
-/** A file as JSON without the closing bracket, and what it was made of besides what it is kept under. */
+/** A file as JSON without the closing bracket, with the values it was made from that are not in the key. */
 interface Text {
   readonly file: StoredFile
   readonly until: number
@@ -24,16 +24,16 @@ interface ShownDeps {
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
   /** Bytes of all texts in memory. */
   readonly maxBytes: number
-  /** For how long addresses hold. */
+  /** Seconds for which addresses are valid. */
   readonly secondsOf: (days: number | undefined) => number
-  /** Whether files are told with their deep links. */
+  /** Whether the answer has deep links of files. */
   readonly hasDeepLinks: () => boolean
 }
 
 /**
- * Files as objects show them: as JSON, in pieces. What is said of a file is the same wherever it stands and for all who may
- * see the same of it within an hour, and to render and write it again was most of a page with files (bench/file-delivery.ts).
- * Only what its place says of it is written anew.
+ * Files as parts of objects: as JSON, in pieces. The text of a file is the same in all objects, and for an hour for all
+ * callers with the same rights on it. To render it each time was most of the work for a page with files
+ * (bench/file-delivery.ts). Only the members of its place are written each time.
  */
 export function createShown({ load, addresses, whoNames, maxBytes, secondsOf, hasDeepLinks }: ShownDeps) {
   const kept = createByteCache<string, Text>({
@@ -80,7 +80,7 @@ export function createShown({ load, addresses, whoNames, maxBytes, secondsOf, ha
   }
 }
 
-/** What belongs to the place of a file, behind what is said of the file itself. */
+/** The members of the file's place in an object, behind those of the file itself. */
 function placeText({ _id, ...place }: FileLink): string {
   const text = JSON.stringify(place)
   return text === '{}' ? text.slice(1) : `,${text.slice(1)}`

@@ -9,11 +9,11 @@ import { printed, type Tag } from '../renditions/workshop/technical.ts'
 
 export type Wire = Record<string, unknown>
 
-/** How much of a file is answered. */
+/** How much detail of a file is answered. */
 export const fileFormats = ['short', 'standard', 'long'] as const
 export type FileFormat = (typeof fileFormats)[number]
 
-/** What belongs to the place of a file in an object, not to the file. */
+/** Members that belong to the place of a file in an object, not to the file. */
 export interface FileLink {
   readonly _id: number
   readonly preferred?: boolean
@@ -24,9 +24,9 @@ export interface FileLink {
 /** A place of a file in an object. */
 export interface FileInObject {
   readonly link: FileLink
-  /** uuid of the object, where it has names of its own for its files. */
+  /** uuid of the object, if it gives its files names of its own. */
   readonly object: string | null
-  /** uuid of the object, whatever it calls its files. */
+  /** uuid of the object, whether or not it names its files. */
   readonly uuid: string
 }
 
@@ -36,13 +36,13 @@ export interface FileView {
   readonly addressesOf: (version: FileVersion) => VersionAddresses
   /** The deep link of a version, where there are deep links and an object has the file. */
   readonly deepLinkOf?: ((version: FileVersion) => string) | null
-  /** What the file says of itself, where that is to be shown. */
+  /** The metadata of the file, where that is to be shown. */
   readonly tags: readonly Tag[] | undefined
-  /** Who uploaded it, as others are told. */
+  /** The uploader, as shown to others. */
   readonly uploader: unknown
 }
 
-/** The record `file`. What a capability that is not there would say is absent. */
+/** The record `file`. Members of capabilities that are not installed are absent. */
 export function renderFile(file: StoredFile, view: FileView): Wire {
   const version = originalOf(file)
   const known = seesOriginal(file, view.access)
@@ -79,7 +79,7 @@ export function renderFile(file: StoredFile, view: FileView): Wire {
   }
 }
 
-/** What the original is and says of itself is for those who may have it: a rendition tells nothing of it. */
+/** Facts and metadata of the original are only for callers who may have it: a rendition reveals nothing of it. */
 export function seesOriginal(file: StoredFile, { may }: Pick<FileAccess, 'may'>): boolean {
   const version = originalOf(file)
   return may('asset_show', version) || may('asset_download', version)
@@ -98,7 +98,7 @@ function renderVersions(file: StoredFile, version: FileVersion, view: FileView):
   return versions
 }
 
-/** All that decides what is answered of the versions of a file, beside the file: what the access lets of each. */
+/** A key for everything besides the file that changes the answer about its versions: the access to each of them. */
 export function accessKey(file: StoredFile, { all, may }: FileAccess): string {
   if (all) return 'all'
   const key = (version: AskedVersion): number =>
@@ -108,7 +108,7 @@ export function accessKey(file: StoredFile, { all, may }: FileAccess): string {
 
 const texts = ['width', 'height', 'dpi', 'orientation', 'aspect_ratio', 'duration'] as const
 
-/** Numbers in versions are texts, as the interface has them. */
+/** Numbers in versions are texts, as in the interface. */
 function renderVersion(version: FileVersion, { metadata }: FileVersion, view: FileView): Wire | null {
   const { access, addressesOf } = view
   const show = access.may('asset_show', version)
@@ -144,7 +144,7 @@ function renderVersion(version: FileVersion, { metadata }: FileVersion, view: Fi
   return wire
 }
 
-/** Renditions of which there is no content: not yet, or not at all. */
+/** Renditions without a content: not yet made, or not at all. */
 function unmade({ versions, renditions }: StoredFile): readonly Rendition[] {
   return renditions.filter(
     ({ name, status }) =>
@@ -171,7 +171,7 @@ function renderUnmade({ name, status, reason, percent, statusAt }: Rendition, { 
   }
 }
 
-/** Of the file as a whole: whether anything is still to be made. */
+/** The status of the whole file: whether any rendition is still to be made. */
 export function statusOf(file: StoredFile): string {
   const wanted = file.renditions.filter(({ status }) => status !== 'unmarked')
   const waiting = wanted.filter(({ status }) => status === 'pending' || status === 'processing')
@@ -205,7 +205,7 @@ export function tagGroups(tags: readonly Tag[]): Wire {
   return { groupnames: [...groups.keys()], groups: Object.fromEntries(groups) }
 }
 
-/** @param version null: it is not to be told what the file says of itself */
+/** @param version null: the metadata of the file is not to be shown */
 export function bestDate({ uploadedAt }: StoredFile, version: FileVersion | null): string {
   const { date_time_original, create_date } = version?.metadata ?? {}
   return `${date_time_original ?? create_date ?? uploadedAt.toISOString()}`

@@ -30,38 +30,38 @@ export interface RecordOptions {
     caller: CallerRights,
     fileIds: readonly number[],
   ) => Promise<ReadonlyMap<number, readonly FileUse[]>>
-  /** Files are known better than before, or by another name: what is made of them elsewhere is out of date. */
+  /** Metadata or names of files have changed: data derived from them is out of date. */
   readonly changed: (tx: Tx, fileIds: readonly number[]) => Promise<void>
-  /** Those of the files that the object of that uuid has, in its latest version or an old one. */
+  /** Finds those files that the object with that uuid has, in its latest version or an old one. */
   readonly filesWithin: (from: Queryable, fileIds: readonly number[], uuid: string) => Promise<ReadonlySet<number>>
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
-  /** The user that callers without a token are; null: there are none such. */
+  /** The user for callers without a token; null: there is none. */
   readonly anonymous: () => Promise<Actor | null>
-  /** The files when a version of that name is made of each, or will not be. */
+  /** The files when a version of that name has been made of each, or will not be made. */
   readonly awaitVersion: (files: readonly StoredFile[], name: string) => Promise<readonly StoredFile[]>
   readonly memory: Pick<Shares, 'files' | 'fileTexts'>
 }
 
-/** What a read of records asks for besides. */
+/** Optional parts of a read of records. */
 export interface ReadFiles {
   readonly duplicates?: boolean | undefined
-  /** uuid of an object that must have the files, and whose names for them their addresses are to give. */
+  /** uuid of an object that must have the files; their addresses use the object's names for them. */
   readonly object?: string | undefined
-  /** A version that is to be made first. */
+  /** A version that must be made before the answer. */
   readonly awaited?: string | undefined
 }
 
-/** What a file says of itself. */
+/** The metadata of a file. */
 export interface FileMetadata {
   readonly tags: readonly Tag[]
-  /** That of its original. */
+  /** The extension of the original. */
   readonly extension: string
 }
 
 export type Records = ReturnType<typeof createRecords>
 
 const day = 86_400
-/** Pictures that are looked for among objects. */
+/** Most similar pictures that are searched among objects. */
 const mostAlike = 1000
 
 /** Records of files as callers may see and change them. */
@@ -83,7 +83,7 @@ export function createRecords({
     return accessTo(caller, file, uses, (version) => isFree(settings().produce_config.value, type, version))
   }
 
-  /** Those of the files that there are. `read`: how records come. */
+  /** Loads the existing files. `read`: how records are loaded. */
   async function load(
     from: Queryable,
     caller: CallerRights,
@@ -120,7 +120,7 @@ export function createRecords({
     )
   }
 
-  /** The same when a version of them is made, or will not be. */
+  /** The same after a version of them has been made, or will not be made. */
   async function settled(known: readonly KnownFile[], name: string): Promise<readonly KnownFile[]> {
     const files = await awaitVersion(
       known.map(({ file }) => file),
@@ -143,7 +143,7 @@ export function createRecords({
 
   const alike = createAlike({ db, usesOf, load })
 
-  /** Whoever callers without a token are; null: there is none such. */
+  /** The user for callers without a token; null: there is none. */
   const callerIfAny = async (actor: Actor | null): Promise<Actor | null> => actor ?? anonymous()
 
   async function callerOf(actor: Actor | null): Promise<Actor> {
@@ -159,11 +159,11 @@ export function createRecords({
 
     callerIfAny,
 
-    /** Those of the files that there are, with what the actor may do with each. */
+    /** The existing files, with the actor's rights on each. */
     known: async (actor: Actor, ids: readonly number[]): Promise<KnownFile[]> =>
       load(db, await rights.forActor(actor), ids),
 
-    /** Of files that the caller may look at, though perhaps no object lets it: pictures of users that it may read. */
+    /** Records of files that the caller may see even without an object: pictures of users that it may read. */
     async pictures(actor: Actor, ids: readonly number[]): Promise<Map<number, Wire>> {
       const caller = await rights.forActor(actor)
       const known = (await store.readFiles(db, ids)).map((file) => {
@@ -174,7 +174,7 @@ export function createRecords({
       return render(db, actor, known, 'short')
     },
 
-    /** Of files that are the caller's own. */
+    /** Records of the caller's own files. */
     async renderUploaded(actor: Actor, files: readonly StoredFile[]): Promise<Wire[]> {
       const caller = await rights.forActor(actor)
       const known = files.map((file) => ({ file, access: accessOf(caller, file, []) }))
@@ -182,23 +182,26 @@ export function createRecords({
       return files.map((file) => wires.get(file.id) ?? {})
     },
 
-    /** What the caller, or whoever callers without a token are, may do with a file, if there is one. @throws {AppError} `InsufficientRights`. */
+    /**
+     * The rights of the caller, or of the user for callers without a token, on a file, if there is one.
+     * @throws {AppError} `InsufficientRights`.
+     */
     async accessFor(actor: Actor | null, id: number, file: StoredFile | undefined): Promise<FileAccess> {
       const caller = await rights.forActor(await callerOf(actor))
-      // Asked for one that is not there, too: the time must not tell.
+      // This runs for a file that does not exist, too: the time must not reveal whether it does.
       const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [id])
       if (file) return accessOf(caller, file, uses.get(id) ?? [])
       const { root } = caller
       return { may: () => root, all: root, any: root, change: root }
     },
 
-    /** Those of the files that exist and that the caller may change. */
+    /** The existing files that the caller may change. */
     async mayChange(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
       const known = await load(db, await rights.forActor(actor), ids)
       return new Set(known.filter(({ access }) => access.change).map(({ file }) => file.id))
     },
 
-    /** Records by id; of those that the caller may not see there is none. @throws {AppError} `InsufficientRights`. */
+    /** Records by id; files that the caller may not see are missing. @throws {AppError} `InsufficientRights`. */
     async read(
       actor: Actor | null,
       ids: readonly number[],
@@ -219,8 +222,8 @@ export function createRecords({
     },
 
     /**
-     * What files say of themselves, for callers who may see or download their originals; of others, and of those that nobody
-     * has read yet, there is nothing.
+     * The metadata of files, for callers who may see or download their originals. Other files, and files not read yet,
+     * are missing.
      */
     async metadata(actor: Actor | null, ids: readonly number[]): Promise<ReadonlyMap<number, FileMetadata>> {
       const known = await load(db, await rights.forActor(await callerOf(actor)), ids)
@@ -248,7 +251,8 @@ export function createRecords({
     },
 
     /**
-     * Pictures that look like the files, whoever may see them: to be asked where each is.
+     * Pictures that look like the files, without a check of rights on the similar ones: the caller checks where each is
+     * used.
      * @throws {AppError} `InsufficientRights` for a file that the actor may not see.
      */
     async alike(actor: Actor, ids: readonly number[]): Promise<Map<number, readonly Similar[]>> {
@@ -258,7 +262,7 @@ export function createRecords({
       return similarTo(db, ids, { bits: mostBits, most: mostAlike })
     },
 
-    /** Files as objects show them, as JSON, each with what its place in the object says. */
+    /** Files as parts of objects, as JSON, each with the members of its place in the object. */
     async shown(
       from: Queryable,
       actor: Actor,
@@ -270,9 +274,9 @@ export function createRecords({
     },
 
     /**
-     * Of the files those that exist and that the caller may give to an object: whoever uploaded them, or may download the
-     * original from an object that has it. Less would let it take what it may only look at. They stay until the end of the
-     * transaction.
+     * Finds existing files that the caller may add to an object: those that the caller has uploaded, and those whose
+     * original the caller may download from an object that has it. With less, a caller who may only view a file could
+     * take it. The files are locked until the end of the transaction.
      */
     async linkable(tx: Tx, actor: Actor, ids: readonly number[]): Promise<Map<number, FileVersion>> {
       await tx.query('select from file where id = any($1::bigint[]) order by id for key share', [ids])

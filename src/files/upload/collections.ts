@@ -1,8 +1,8 @@
 import type { Actor } from '../../platform/actor.ts'
 
-/** What makes objects of files that are uploaded into a collection. */
+/** Makes objects of files that are uploaded into a collection. */
 export interface UploadsIntoCollections {
-  /** Before anything is read: what an upload there comes to. @throws {AppError} where the actor may not */
+  /** The settings for an upload there, before anything is read. @throws {AppError} where the actor may not upload there */
   into(
     actor: Actor,
     collectionId: number,
@@ -14,7 +14,7 @@ export interface UploadedFile {
   readonly fileId: number
   readonly name: string
   readonly bytes: number
-  /** Folders that its name was sent with, with slashes; empty: none. */
+  /** The folders of the sent name, with slashes; empty: none. */
   readonly path: string
 }
 

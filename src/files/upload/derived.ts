@@ -21,7 +21,7 @@ import type { UploadPermission } from './permission.ts'
 import { receiveFile } from './receive.ts'
 import { discardAll, type StoreReceivedDeps, storeReceived, uploadInfo } from './store-received.ts'
 
-/** How another original is made of one. */
+/** The parameters for making another original. */
 export interface Derivation {
   readonly eas_parent_id?: number | undefined
   readonly format?: string | undefined
@@ -42,22 +42,23 @@ export interface DerivedDeps extends Omit<StoreReceivedDeps, 'plan'> {
   readonly folders: WorkFolders
   readonly plan: (tx: Parameters<StoreReceivedDeps['plan']>[0], wishes: readonly RenditionRequest[]) => Promise<void>
   readonly profiles: () => BaseConfig['colorprofiles']
-  /** Whether the object of that uuid has the file. */
+  /** Whether the object with that uuid has the file. */
   readonly hasFile: (fileId: number, uuid: string) => Promise<boolean>
 }
 
 const { bmp: _bmp, ...written } = pictureFormats
-/** What stays in its format when nothing is said. */
+/** Formats that are kept when no format is given. */
 const kept: Readonly<Record<string, DerivedFormat>> = { ...written, avif: 'avif' }
-/** What can be asked for. */
+/** Formats that can be asked for. */
 const { webp: _, ...asked } = written
 const formats: Readonly<Record<string, DerivedFormat>> = asked
 
 const readable = 'jpg jpeg jfif png webp gif tif tiff avif heic heif'.split(' ')
 
 /**
- * Makes another original of a picture: turned, mirrored, cut, in another format. It is a file of its own, and belongs to the
- * caller. @throws {AppError} when the caller may not have the original, or nothing can be made of it.
+ * Makes another original of a picture: turned, mirrored, cut, in another format. It is a separate file, and belongs to
+ * the caller.
+ * @throws {AppError} when the caller may not have the original, or nothing can be made of it.
  */
 export async function deriveFile(
   deps: DerivedDeps,
@@ -127,7 +128,7 @@ async function parentOf(
   return known.file
 }
 
-/** @throws {AppError} naming what cannot be. */
+/** @throws {AppError} naming the wrong member. */
 function readDerivation(
   wish: Derivation,
   extension: string,
@@ -172,7 +173,7 @@ async function made(
   }
 }
 
-/** Renditions are made of it as of the one that it comes of. */
+/** Renditions are made of it if they are made of its source. */
 function isProduced({ renditions }: StoredFile): boolean {
   return renditions.some(({ name }) => name !== metadataName)
 }

@@ -3,11 +3,11 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { original } from '../model.ts'
 import type { NewBlob } from '../records/store.ts'
 
-/** A version of a file that is uploaded, instead of made by a recipe; `original` replaces what was uploaded first. */
+/** A version of a file that is uploaded, instead of made by a recipe; `original` replaces the first upload. */
 export interface ManualVersion extends NewBlob {
   readonly fileId: number
   readonly name: string
-  /** Of the file, where the original is replaced. */
+  /** The name of the file, where the original is replaced. */
   readonly filepath: string
   readonly extension: string
   readonly class: string
@@ -17,7 +17,7 @@ export interface ManualVersion extends NewBlob {
 
 const names = /^[a-z0-9_]{1,40}$/
 
-/** @throws {AppError} naming a version that cannot be, or one without a file that it belongs to. */
+/** @throws {AppError} naming an invalid version, or a version without its file. */
 export function assertVersionNames(
   versions: readonly { readonly name: string | null; readonly parentId: number | null }[],
 ): void {
@@ -39,8 +39,8 @@ export function assertVersionNames(
 }
 
 /**
- * Versions of files that are there. What a recipe makes of a file is not uploaded: it would be replaced by the next run.
- * @throws {AppError} `UploadError`; `EasNoParentID` when a file has gone meanwhile.
+ * Adds versions to existing files. Versions of recipes cannot be uploaded: the next run would replace them.
+ * @throws {AppError} `UploadError`; `EasNoParentID` when a file has been deleted meanwhile.
  */
 export async function putManualVersions(tx: Tx, versions: readonly ManualVersion[]): Promise<void> {
   if (versions.length === 0) return

@@ -3,19 +3,19 @@ import { pipeline } from 'node:stream/promises'
 import { Busboy } from '@fastify/busboy'
 import { AppError, badRequest } from '../../platform/errors.ts'
 
-/** A file on its way: its name as given, and what comes. */
+/** A file being uploaded: its name as sent, and its content. */
 export interface Incoming {
   readonly name: string
   readonly content: AsyncIterable<Buffer>
-  /** How many bytes will come, where that is said. */
+  /** The number of bytes to come, if it was sent. */
   readonly bytes?: number
 }
 
 export const mostFiles = 100
 
 /**
- * The files of a multipart body in their order; each must be taken before the next comes. Other fields are skipped. Whatever
- * breaks the body also breaks the file that is just coming.
+ * The files of a multipart body in their order; each must be read before the next one. Other fields are skipped. An error
+ * of the body is also an error of the file being read.
  */
 export async function* filesOfMultipart(contentType: string, source: AsyncIterable<Buffer>): AsyncGenerator<Incoming> {
   const parser = parserOf(contentType)

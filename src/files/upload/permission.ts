@@ -3,9 +3,9 @@ import { coversFile, type RightItem } from '../../rights/service.ts'
 import type { FileType } from '../records/file-type.ts'
 import type { RenditionSettings } from '../renditions/model.ts'
 
-/** What somebody may upload: by grants of `asset_upload`, and by what the instance takes at all. */
+/** The permission of a caller to upload: by grants of `asset_upload`, and by the file types that the instance accepts. */
 export interface UploadPermission {
-  /** @throws {AppError} `RightRequired`, `UploadError`: files of this type are not taken from this caller. */
+  /** @throws {AppError} `RightRequired`, `UploadError`: this caller may not upload files of this type. */
   check(type: FileType): void
   /** Most bytes of a file of this type. */
   most(type: FileType): number
@@ -19,7 +19,7 @@ export function uploadPermission(grants: readonly RightItem[], settings: Renditi
   const fitting = (type: FileType) => grants.filter((grant) => coversFile(grant, type))
   const anyOwn = [settings.uploadmaxfilesize, ...Object.values(settings.classes).map((one) => one.uploadmaxfilesize)]
   return {
-    // 0 of a class stands for that of all, and of all for no limit.
+    // A limit of 0 for a class means the general limit; a general limit of 0 means none.
     largest: Math.min(
       Math.max(...grants.map(({ limit }) => limit || Number.POSITIVE_INFINITY)),
       settings.uploadmaxfilesize === 0 ? Number.POSITIVE_INFINITY : Math.max(...anyOwn),

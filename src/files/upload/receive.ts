@@ -5,7 +5,7 @@ import { type FileType, fileTypeOf, headBytes, typeByName } from '../records/fil
 import type { Incoming } from './multipart.ts'
 import { tooLarge, type UploadPermission } from './permission.ts'
 
-/** A file whose content has arrived and waits under a temporary name. */
+/** A file whose content has arrived and is stored under a temporary name. */
 export interface ReceivedFile {
   readonly name: string
   readonly type: FileType
@@ -14,7 +14,7 @@ export interface ReceivedFile {
 }
 
 /**
- * Takes one file to its end: nothing of it is kept in memory but its beginning. What says itself that it is too large is
+ * Receives one file completely: only its beginning is kept in memory. A file that declares a size above the limit is
  * refused unread. @throws {AppError} when it is refused.
  */
 export async function receiveFile(
@@ -24,7 +24,7 @@ export async function receiveFile(
 ): Promise<ReceivedFile> {
   const name = cleanFileName(incoming.name)
   const named = typeByName(name)
-  // What a name without extension stands for only the content tells.
+  // The type of a name without extension is known only by the content.
   if (named.extension !== '') permission.check(named)
   const hash = createHash('sha256')
   let type: FileType | null = null

@@ -37,9 +37,9 @@ export interface UploadsOptions {
   readonly records: Records
   readonly open: OpenRemote
   readonly seal: Seal
-  /** What is to be made of new files, in the transaction that makes them. */
+  /** Plans the renditions of new files, in the transaction that makes them. */
   readonly plan: (tx: Tx, wishes: readonly RenditionRequest[]) => Promise<void>
-  /** Told that files begin to come. */
+  /** Called when files begin to arrive. */
   readonly expect: () => void
   readonly awaitVersion: (files: readonly StoredFile[], name: string) => Promise<readonly StoredFile[]>
   readonly uploadQuotas: UploadQuotas
@@ -47,37 +47,40 @@ export interface UploadsOptions {
   readonly changed: NonNullable<StoreReceivedDeps['changed']>
   readonly workers: Workers
   readonly folders: WorkFolders
-  /** Whether the object of that uuid has the file. */
+  /** Whether the object with that uuid has the file. */
   readonly hasFile: (from: Queryable, fileId: number, uuid: string) => Promise<boolean>
-  /** Writes an event beside the request. */
+  /** Writes an event outside of the request's transaction. */
   readonly log: (event: NewEvent) => void
 }
 
-/** What is said of renditions with an upload. */
+/** The wishes for renditions with an upload. */
 export interface ProduceWish {
-  /** Whether they are made of the file at this place of the request. */
+  /** Whether renditions are made of the file at this place of the request. */
   produce(index: number): boolean
-  /** The smaller, the earlier. */
+  /** A lower number comes first. */
   readonly priority: number
 }
 
-/** How an upload is answered. */
+/** Options for the answer to an upload. */
 export interface UploadAnswer {
-  /** Which other files have the same content. */
+  /** Whether the answer lists other files with the same content. */
   readonly duplicates?: boolean | undefined
-  /** When a version of this name is made of each file, or will not be. */
+  /** Waits until a version of this name has been made of each file, or will not be made. */
   readonly awaited?: string | undefined
 }
 
-/** Originals that are made of others at a time, and that wait; of one caller half of them. */
+/**
+ * Derived originals that are made at the same time, and requests that may wait; one caller may have half of the waiting
+ * places.
+ */
 const atATime = 4
 const mostDerived = 50
 
-/** How files come: with a request, from addresses, in pieces. */
+/** All kinds of uploads: with a request, from addresses, in pieces. */
 export function createUploads(options: UploadsOptions) {
   const { db, events, settings, rights, locations, records, open, seal, plan, expect, awaitVersion, log } = options
 
-  /** Renditions of the files of a request. */
+  /** Plans renditions of the files of a request. */
   const planBy = (wish: ProduceWish) => (tx: Tx, originals: readonly PlacedOriginal[]) =>
     plan(
       tx,
@@ -114,7 +117,7 @@ export function createUploads(options: UploadsOptions) {
     return uploadPermission(caller.itemsAnywhere('asset_upload'), settings().produce_config.value)
   }
 
-  /** Of files that were there, and those that have just come, the records in the order of their sources. */
+  /** The records of existing and new files, in the order of their sources. */
   async function renderSources(
     actor: Actor,
     sources: readonly RemoteSource[],
@@ -134,7 +137,7 @@ export function createUploads(options: UploadsOptions) {
   }
 
   return {
-    /** What the caller may upload, before anything is read. @throws {AppError} `RightRequired` when that is nothing. */
+    /** The permission of the caller to upload, before anything is read. @throws {AppError} `RightRequired` when there is none. */
     permission,
 
     resumable: createResumable({
@@ -194,8 +197,8 @@ export function createUploads(options: UploadsOptions) {
     },
 
     /**
-     * The same for files on the web. With `skipDuplicates` a reference that a file has stands for that file, if the caller
-     * may see it; so does one that stands in the list twice.
+     * The same for files on the web. With `skipDuplicates`, a file that already has the given reference is used instead
+     * of a new one, if the caller may see it. A reference that is twice in the list is uploaded once.
      */
     async putRemote(
       actor: Actor,
@@ -215,7 +218,7 @@ export function createUploads(options: UploadsOptions) {
           (!stored.has(reference) && sources.findIndex((one) => one.reference === reference) === index),
       )
       const wish: ProduceWish = {
-        // What stays where it is is not fetched for that.
+        // Files that stay on the web are not fetched for renditions.
         produce: (index) => wanted[index]?.produce_versions !== false && wanted[index]?.leave !== true,
         priority,
       }

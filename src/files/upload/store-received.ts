@@ -7,38 +7,38 @@ import type { OriginalType } from '../renditions/model.ts'
 import { type ManualVersion, putManualVersions } from './manual.ts'
 import type { ReceivedFile } from './receive.ts'
 
-/** A content that has arrived, where, and what is said of the file that it becomes. */
+/** A content that has arrived, its location, and the members of the file to be made. */
 export interface NewReceivedFile extends ReceivedFile {
   readonly locationId: number
   readonly reference: string | null
-  /** The file that it was made from; with a version, the one that this belongs to. */
+  /** The file that it was made from; for a version, the file that it belongs to. */
   readonly parentId: number | null
-  /** It is a version of that file, not one of its own. */
+  /** It is a version of that file, not a separate file. */
   readonly versionName?: string | null
 }
 
 export interface StoreReceivedDeps {
   readonly db: Db
   readonly events: EventLog
-  /** What is to be made of new originals, in the transaction that makes them; with their places in the request. */
+  /** Plans the renditions of new originals, in the transaction that makes them; with their places in the request. */
   readonly plan: (tx: Tx, originals: readonly PlacedOriginal[]) => Promise<void>
-  /** Told of files of which something else is known now. */
+  /** Called with the files whose metadata or name has changed. */
   readonly changed?: (tx: Tx, fileIds: readonly number[]) => Promise<void>
-  /** What a look at a picture tells that recipes do not look at; nothing where it is none. */
+  /** The metadata of a picture that no recipe reads; none where it is no picture. */
   readonly inspect?: (content: NewReceivedFile) => Promise<Readonly<Record<string, unknown>>>
 }
 
 export interface PlacedOriginal {
   readonly fileId: number
   readonly index: number
-  /** Of a file that has just been made. */
+  /** Set for a file that has just been made. */
   readonly original?: OriginalType | undefined
 }
 
 /**
- * Makes files and versions of contents that have arrived, of all or of none: the contents are announced, get their names,
- * and one transaction makes the records with what `also` adds and the events. What interrupts it leaves nothing but what
- * is swept away. Answers the file of each, in their order.
+ * Makes files and versions of received contents, of all or of none: the contents are announced and get their names; then
+ * one transaction makes the records, the additions of `also` and the events. An interruption leaves only data that the
+ * janitor removes. Answers the file of each, in their order.
  */
 export async function storeReceived<T extends NewReceivedFile>(
   { db, events, plan, inspect, changed }: StoreReceivedDeps,
@@ -107,7 +107,7 @@ async function manualVersions(
   for (const one of arrived) {
     const { parentId, versionName, type } = one
     if (typeof versionName !== 'string' || parentId === null) continue
-    // At the original recipes look.
+    // Recipes read the original anyway.
     const looked = versionName !== original && type.class === 'image' ? await inspect?.(one) : undefined
     made.push({ ...newFile(one), fileId: parentId, name: versionName, metadata: looked ?? {} })
   }
@@ -118,7 +118,7 @@ export async function discardAll(arrived: readonly ReceivedFile[]): Promise<void
   await Promise.all(arrived.map(({ received }) => received.discard().catch(() => {})))
 }
 
-/** What the log keeps of a file. */
+/** The members of a file that are stored in the event log. */
 export function uploadInfo(
   { id, filepath, reference, versions }: StoredFile,
   version?: string | null,

@@ -14,12 +14,12 @@ import {
   uploadInfo,
 } from './store-received.ts'
 
-/** What is said of the files of an upload beside their contents, by their order. */
+/** The parameters of the files of an upload, in the order of the files. */
 export interface UploadOptions {
   readonly filenames: readonly (string | null)[]
   readonly references: readonly (string | null)[]
   readonly parents: readonly (number | null)[]
-  /** Those that are versions of their parents, by their names. */
+  /** The names of those files that are versions of their parents. */
   readonly versions: readonly (string | null)[]
 }
 
@@ -30,8 +30,9 @@ export interface UploadDeps extends StoreReceivedDeps {
 }
 
 /**
- * Takes all files of a request, or none: contents first, under temporary names; then they are announced, get their names,
- * and one transaction makes the records. What is answered lies on stable storage; what is interrupted is swept away.
+ * Receives all files of a request, or none: contents first, under temporary names; then they are announced and get their
+ * names, and one transaction makes the records. Once the service has answered, the files are on stable storage; an
+ * interrupted upload is removed.
  */
 export async function upload(
   deps: UploadDeps,
@@ -69,8 +70,8 @@ export async function upload(
 }
 
 /**
- * The name that stands in a part of a multipart body, which the parser reads as UTF-8, whatever it is.
- * @throws {AppError} `EasInvalidFilename` where bytes were something else.
+ * The name in a part of a multipart body, which the parser reads as UTF-8, whatever it is.
+ * @throws {AppError} `EasInvalidFilename` where the bytes were not UTF-8.
  */
 function asSent(name: string): string {
   if (!name.includes('\ufffd')) return name
@@ -78,7 +79,7 @@ function asSent(name: string): string {
   throw new AppError('EasInvalidFilename', { filename: name.slice(0, 255) }, { message })
 }
 
-/** Where a content goes: as what it belongs to. */
+/** The location for a content, by the kind of its version. */
 export function locationFor(
   locations: Pick<Locations, 'forOriginals' | 'forVersions'>,
   versionName: string | null | undefined,
@@ -86,7 +87,7 @@ export function locationFor(
   return versionName == null || versionName === original ? locations.forOriginals() : locations.forVersions()
 }
 
-/** @throws {AppError} `EasNoParentID` when one is not there, or the caller may not change it. */
+/** @throws {AppError} `EasNoParentID` when a parent does not exist, or the caller may not change it. */
 export async function assertParents(
   deps: Pick<UploadDeps, 'mayChange'>,
   actor: Actor,
@@ -101,7 +102,7 @@ export async function assertParents(
   throw new AppError('EasNoParentID', { id_parent: missing }, { message })
 }
 
-/** Whoever names more files than it sends has lost one on the way. */
+/** A request that names more files than it sends has lost a file on the way. */
 function assertNoMore(options: UploadOptions, count: number): void {
   for (const [name, list] of Object.entries(options)) {
     if (list.length > count) throw badRequest(`${name} has ${list.length} entries for ${count} files.`, { param: name })

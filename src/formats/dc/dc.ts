@@ -1,21 +1,22 @@
 /**
- * `dc`: simple Dublin Core, as the mapping says that holds for the object. The document of one object is what harvesters get as
- * `oai_dc`; several stand in an element of our own. @see http://www.openarchives.org/OAI/2.0/oai_dc.xsd
+ * `dc`: simple Dublin Core, by the mapping for the object. The document of one object is that of the harvesting format
+ * `oai_dc`; several documents are in an element of the service.
+ * @see http://www.openarchives.org/OAI/2.0/oai_dc.xsd
  */
 import type { SourceObject } from '../source.ts'
 import type { ObjectTree } from '../tree.ts'
 import { type Format, inPieces } from '../writer.ts'
 import { attributesText, element, textElement } from '../xml/markup.ts'
 
-/** What is said of an object, in order; a text with languages is said in each of them. */
+/** A value of an object, in order; a text in several languages is written once for each of them. */
 export interface DcValue {
   readonly element: string
   readonly text: string | Readonly<Record<string, string>>
 }
 
-/** The mappings of a moment. */
+/** The mappings as read at one time. */
 export interface DublinCore {
-  /** They name values of linked objects. */
+  /** The mappings name values of linked objects. */
   readonly readsLinked: boolean
   valuesOf(tree: ObjectTree): readonly DcValue[]
 }
@@ -36,7 +37,7 @@ const listNamespace = 'urn:strongroom:dc:1'
 
 export function dcFormat(mappings: () => Promise<DublinCore>): Format {
   const shape = { name: 'dc', contentType: 'application/xml; charset=utf-8', extension: 'xml', single: false } as const
-  /** With the mappings as they are when a document is begun. */
+  /** Uses the mappings that exist when a document is begun. */
   async function begin(): Promise<Format> {
     const { valuesOf, readsLinked } = await mappings()
     const recordOf = ({ tree }: SourceObject): string =>
@@ -74,5 +75,5 @@ const valueElements = ({ element: name, text }: DcValue): string =>
         .map(([language, one]) => textElement(`dc:${name}`, one, isLanguage(language) ? { 'xml:lang': language } : {}))
         .join('')
 
-/** As schemas take it. */
+/** Whether schemas accept the language tag. */
 const isLanguage = (tag: string): boolean => /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*$/.test(tag)

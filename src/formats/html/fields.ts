@@ -10,7 +10,7 @@ import type { Words } from './texts.ts'
 export interface FieldContext {
   readonly languages: readonly string[]
   readonly words: Words
-  /** Where an object has a page; null: nowhere. */
+  /** The address of an object's page; null: it has none. */
   readonly pageOf: (uuid: string) => string | null
 }
 
@@ -27,7 +27,7 @@ function labelOf(field: FieldTree, { languages }: FieldContext): string {
   return inLanguage(nameLocalized, languages) || name
 }
 
-/** Null: there is nothing to be shown. */
+/** Null: there is no value to show. */
 function fieldValue(field: FieldTree, context: FieldContext): Html | null {
   switch (field.kind) {
     case 'value':
@@ -45,7 +45,7 @@ function fieldValue(field: FieldTree, context: FieldContext): Html | null {
   }
 }
 
-/** A row of one field is that; of several, a list of them. */
+/** A row with one field is that field; with several, a list of them. */
 function rowHtml(fields: readonly FieldTree[], context: FieldContext): Html {
   const [only, ...more] = fields
   return (only && more.length === 0 ? fieldValue(only, context) : fieldList(fields, context)) ?? nothing

@@ -1,4 +1,4 @@
-/** Files of an object on its page: pictures, films and sounds as such, others as links. */
+/** Files of an object on its page: pictures, films and sounds are shown, others are links. */
 import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
 import { type FieldTree, type FileTree, fileLists, type VersionTree } from '../tree.ts'
 import type { Words } from './texts.ts'
@@ -7,7 +7,7 @@ export interface Media {
   readonly html: Html
   /** Addresses of pictures. */
   readonly images: readonly string[]
-  /** All addresses from which the page shows something. */
+  /** All addresses from which the page loads media. */
   readonly sources: readonly string[]
 }
 
@@ -15,7 +15,7 @@ const pictures = ['jpg', 'jpeg', 'png', 'gif', 'webp', 'svg', 'avif']
 const films = ['mp4', 'webm']
 const sounds = ['mp3', 'm4a', 'aac', 'ogg', 'wav']
 
-/** The files of all fields, rows too, the preferred one of each field first. */
+/** The files of all fields, including those in rows; the preferred file of each field comes first. */
 export function mediaOf(fields: readonly FieldTree[], title: string, words: Words): Media {
   const files = fileLists(fields).flatMap((list) => list.files.toSorted((a, b) => rank(a) - rank(b)))
   const shown = files.map((file) => mediumOf(file, title, words))
@@ -57,7 +57,7 @@ function mediumOf(file: FileTree, title: string, words: Words): Medium {
   return { figure: html`<figure>${audio}${caption}</figure>`, source: addressOf(sound) }
 }
 
-/** The largest version that a browser shows, of this width at most; where all are wider, the smallest. */
+/** The largest version that browsers can show, up to this width; where all are wider, the smallest. */
 function bestOf(file: FileTree, kind: string, extensions: readonly string[], widest: number): VersionTree | undefined {
   const own = file.versions
     .filter((one) => one.url !== undefined && one.wire._show_allowed !== false)

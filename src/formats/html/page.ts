@@ -1,4 +1,4 @@
-/** `html`: the page of one object, for people. It needs nothing else: style and policy stand in it. */
+/** `html`: the page of one object, for people. It loads no other file: style and policy are part of it. */
 import { badRequest } from '../../platform/errors.ts'
 import { type Html, html, nothing } from '../../platform/values/html.ts'
 import { Html as Trusted } from '../../platform/values/trusted-html.ts'
@@ -59,20 +59,20 @@ ${fieldList(tree.fields, fields)}
   return page.toString()
 }
 
-/** Nothing is run and nothing is sent; pictures and films come from where the files are. */
+/** The page runs no scripts and sends nothing; pictures and films are loaded from the addresses of the files. */
 function policyFor(sources: readonly string[]): string {
   const origins = [...new Set(sources.map((source) => new URL(source).origin))].join(' ')
   const from = origins === '' ? "'none'" : origins
   return `default-src 'none'; img-src ${from}; media-src ${from}; style-src ${styleSource}; base-uri 'none'; form-action 'none'`
 }
 
-/** JSON in a page: nothing in it ends the element. */
+/** JSON in a page, escaped so that it cannot end the element. */
 const dataBlock = (value: unknown): Html => new Trusted(JSON.stringify(value).replaceAll('<', '\\u003c'))
 
 const addressOf = ({ _uuid }: Wire, pageOf: FieldContext['pageOf']): string | null =>
   typeof _uuid === 'string' ? pageOf(_uuid) : null
 
-/** For machines, in the words of schema.org. */
+/** The description for machines, in terms of schema.org. */
 function described(
   wire: Wire,
   {

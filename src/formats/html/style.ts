@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** It stands in the page, and the policy names its hash. */
+/** Part of the page; its policy contains the hash of this text. */
 export const styleText = `
 :root { --text: #1c2430; --muted: #566172; --line: #c9d1dc; --back: #fff; --brand: #1f5fae; color-scheme: light dark }
 * { box-sizing: border-box }

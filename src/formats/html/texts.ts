@@ -1,4 +1,4 @@
-/** The few words of a page that are not the object's. */
+/** The few words of a page that do not come from the object. */
 const texts = {
   en: {
     yes: 'yes',

@@ -1,4 +1,4 @@
-/** Objects as the interface answers them. */
+/** Objects in the form of the interface. */
 import type { FormatOptions } from '../options.ts'
 import type { SourceObject } from '../source.ts'
 import { cellsOf } from '../table/cells.ts'
@@ -31,7 +31,7 @@ const textOf = ({ tree }: SourceObject, context: WriteContext): string =>
 const flatValue = (tree: ObjectTree, { options, actor }: WriteContext): Wire =>
   Object.fromEntries(cellsOf(tree, { options, languages: actor.languages }).map(({ path, value }) => [path, value]))
 
-/** The object with what is told of it, in the form of the interface. */
+/** The object with its chosen fields, in the form of the interface. */
 function objectValue(tree: ObjectTree, options: FormatOptions): Wire {
   const { wire, table } = tree
   const block = wire[table.name]
@@ -41,7 +41,7 @@ function objectValue(tree: ObjectTree, options: FormatOptions): Wire {
     ...wire,
     [table.name]: { ...own, ...Object.fromEntries(tree.fields.flatMap((field) => entryOf(field, options))) },
   }
-  // A choice of files is no choice of what stands in the standard: it would tell of those that are left out.
+  // A choice of files does not apply to the standard values, which would reveal files that are left out.
   if (options.fileOf && isRecord(wire._standard)) value._standard = { ...wire._standard, eas: undefined }
   if (options.includeParents && tree.paths.length > 0) {
     const paths = tree.paths.map((path) => path.map((step) => objectValue(step, options)))

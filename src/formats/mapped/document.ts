@@ -1,4 +1,4 @@
-/** A document of one object in a format of XML, put together of what fields say and where that is written. */
+/** A document of one object in an XML format, built from the values of fields and their paths in the document. */
 
 import {
   type FixedElement,
@@ -19,14 +19,14 @@ import { type Attributes, element as markup, textElement } from '../xml/markup.t
 interface Node {
   readonly element: XmlElement
   readonly group: string
-  /** Of a unit for texts in one language. */
+  /** The language of a unit for texts in one language. */
   readonly language: string | null
   readonly texts: { readonly text: string; readonly language: string | null }[]
-  /** By names, in the order in which they came. */
+  /** Children by name, in the order in which they were added. */
   readonly children: Map<string, Map<string, Node>>
 }
 
-/** Of one record: it is put together at once. */
+/** Most texts of one record, which is built without a pause. */
 const mostTexts = 20_000
 
 export type XmlDocument = ReturnType<typeof createDocument>
@@ -34,7 +34,7 @@ export type XmlDocument = ReturnType<typeof createDocument>
 /** @param languages best first */
 export function createDocument(structure: XmlStructure, languages: readonly string[]) {
   const root = nodeOf(structure.root, '', null)
-  /** How many units have something at a path. */
+  /** Number of units with a value, by path. */
   const filled = new Map<string, number>()
   let size = 0
 
@@ -57,7 +57,7 @@ export function createDocument(structure: XmlStructure, languages: readonly stri
 
   return {
     /**
-     * Adds what a field says; at a path that has something already behind that.
+     * Adds the values of a field; at a path that already has values, behind these.
      * @throws {AppError} `ServerGeneric` for a record that would be too long
      */
     add({ path, texts, list, l10n }: XmlField): void {
@@ -78,7 +78,7 @@ export function createDocument(structure: XmlStructure, languages: readonly stri
       }
     },
 
-    /** The same by the path as text. */
+    /** The same, with the path as text. */
     say(path: string, text: Text | readonly Text[], l10n = true): void {
       const texts = Array.isArray(text) ? (text as readonly Text[]) : [text as Text]
       this.add({ path: readXmlPath(structure, path, 'path'), texts, list: true, l10n })
@@ -86,7 +86,7 @@ export function createDocument(structure: XmlStructure, languages: readonly stri
 
     has: (path: string): boolean => filled.has(path),
 
-    /** @param attributes of the root, beside those of the format */
+    /** @param attributes attributes of the root, in addition to those of the format */
     toXml: (attributes: Attributes): string => nodeXml(root, { structure, languages }, attributes),
   }
 }
@@ -102,7 +102,7 @@ const nodeOf = (element: XmlElement, group: string, language: string | null): No
 const nameOf = (path: XmlPath): string =>
   path.map(({ element, group }) => (group === '' ? element.name : `${element.name}[${group}]`)).join('/')
 
-/** With their languages, where they are asked for: the best first, others behind them. */
+/** Texts with their languages, if these are wanted: the best language first. */
 function textsOf(value: Text, l10n: boolean, languages: readonly string[]): (readonly [string | null, string])[] {
   if (typeof value === 'string') return [[null, value]]
   if (!l10n) return [[null, inLanguage(value, languages)]]
@@ -113,14 +113,14 @@ function textsOf(value: Text, l10n: boolean, languages: readonly string[]): (rea
   return Object.entries(value).toSorted(([a], [b]) => rank(a) - rank(b))
 }
 
-/** One end of a range of dates as mappings write it (`1851 - 1852`, `1851 -`, `1851`); empty where that is no date. */
+/** One end of a range of dates as mappings write it (`1851 - 1852`, `1851 -`, `1851`); empty where it is no date. */
 function limitOf(text: string, kind: 'first' | 'last'): string {
   const parts = text.split(/(?:^|\s)-(?:\s|$)/)
   const [first = '', last = first] = parts.map((part) => part.trim())
   return parseDate(kind === 'first' ? first : last)?.text ?? ''
 }
 
-/** An address of the web as schemas know them; empty where the text is none. */
+/** A web address in a form that schemas accept; empty where the text is none. */
 function addressOf(text: string): string {
   const address = URL.canParse(text) ? new URL(text) : null
   if (!address || !/^https?:$/.test(address.protocol) || address.username !== '') return ''
@@ -134,7 +134,7 @@ interface Writing {
   readonly languages: readonly string[]
 }
 
-/** Empty where there is nothing to be said, or what is needed is missing. */
+/** Empty where there is no value, or a required child is missing. */
 function nodeXml(node: Node, writing: Writing, attributes: Attributes = {}, before = ''): string {
   const { element, texts, children } = node
   const name = `${writing.structure.prefix}${element.name}`

@@ -1,4 +1,4 @@
-/** `lido` and `mods`: objects as XML that others prescribe, by mappings of the profile of the format or by one mapping. */
+/** `lido` and `mods`: objects in standard XML formats, by mappings of the format's profile or by one mapping. */
 import type { XmlMapping, XmlMappings, XmlStructure } from '../../mappings/service.ts'
 import type { SourceObject } from '../source.ts'
 import { type Format, inPieces, type WriteContext } from '../writer.ts'
@@ -10,15 +10,15 @@ export interface MappedDeps {
   readonly mappings: XmlMappings
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
-  /** Where an object has a page for people; null: nowhere. */
+  /** The address of an object's page for people; null: it has none. */
   readonly pageOf: (uuid: string) => string | null
-  /** What a source `deep_link_url` of a mapping says. */
+  /** The value of a source `deep_link_url` of a mapping. */
   readonly linkOf: (uuid: string) => string
-  /** Who publishes the records. */
+  /** The publisher of the records. */
   readonly publisher: () => string
 }
 
-/** By the namespaces of their elements. */
+/** By the namespace of the elements. */
 const records: Readonly<Record<string, WriteRecord>> = {
   'http://www.lido-schema.org': lidoRecord,
   'http://www.loc.gov/mods/v3': modsRecord,
@@ -35,7 +35,7 @@ export function mappedFormats(deps: MappedDeps): readonly Format[] {
 
 const byId = /^xmlmapping\/([1-9]\d{0,14})$/
 
-/** The format of one mapping; null: the name is none of such. */
+/** The format of one mapping; null: the name is not that of a mapping. */
 export function mappingFormat(deps: MappedDeps, name: string): Format | null {
   const [, id] = byId.exec(name) ?? []
   return id === undefined ? null : mappedFormat(deps, name, () => deps.mappings.byId(Number(id)))
@@ -79,7 +79,7 @@ async function* documentOf(
   yield `\n</${list}>\n`
 }
 
-/** Of the root of a document. */
+/** Attributes of a document's root. */
 function namespaces({ base, schema, prefix }: XmlStructure): Attributes {
   return {
     [prefix === '' ? 'xmlns' : `xmlns:${prefix.slice(0, -1)}`]: base,

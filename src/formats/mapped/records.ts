@@ -1,13 +1,13 @@
-/** What the documents of an object say of it without a mapping: who it is, its type and title, its files, the record itself. */
+/** The parts of a document that need no mapping: the object's identity, its type and title, its files, the record itself. */
 import type { Text } from '../../mappings/service.ts'
 import { standardTexts } from '../table/cell.ts'
 import { type FileTree, fileLists, type ObjectTree } from '../tree.ts'
 import type { XmlDocument } from './document.ts'
 
 export interface RecordContext {
-  /** Where an object has a page for people; null: nowhere. */
+  /** The address of an object's page for people; null: it has none. */
   readonly page: string | null
-  /** Who publishes the record. */
+  /** The publisher of the record. */
   readonly source: string
 }
 

@@ -21,7 +21,7 @@ export function addTexts(texts: Readonly<Record<string, unknown>>, path: string,
   for (const [language, text] of Object.entries(texts)) if (typeof text === 'string') add(`${path}.${language}`, text)
 }
 
-/** What an object is called, by languages. */
+/** The title of an object, by language. */
 export function standardTexts({ _standard: standard }: Wire, slot = '1'): Readonly<Record<string, unknown>> {
   const first = isRecord(standard) ? standard[slot] : null
   return isRecord(first) && isRecord(first.text) ? first.text : {}

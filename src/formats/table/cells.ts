@@ -71,7 +71,7 @@ function addValue(column: Column, value: unknown, path: string, add: AddCell): v
   }
 }
 
-/** A text where a double would be another number. */
+/** A text where a floating-point number would have another value. */
 const numberOrText = (text: string): CellValue => (Number(text).toFixed(2) === text ? Number(text) : text)
 
 function addRange({ from, to, text }: Wire, path: string, add: AddCell): void {
@@ -80,7 +80,7 @@ function addRange({ from, to, text }: Wire, path: string, add: AddCell): void {
   if (isRecord(text)) addTexts(text, `${path}.text`, add)
 }
 
-/** By what it is called, and with its fields where it is shown whole. */
+/** A linked object with its title, and with its fields where it is shown completely. */
 function addLinked(object: ObjectTree, path: string, context: CellOptions, add: AddCell): void {
   const { wire, table, fields } = object
   add(`${path}._system_object_id`, Number(wire._system_object_id))
@@ -91,7 +91,7 @@ function addLinked(object: ObjectTree, path: string, context: CellOptions, add: 
 function addFile({ wire, versions }: FileTree, path: string, { options }: CellOptions, add: AddCell): void {
   if (typeof wire.original_filename === 'string') add(`${path}.original_filename`, wire.original_filename)
   for (const version of versions) {
-    // Without a choice of versions the original stands for the file.
+    // Without a choice of versions, only the original is written.
     const place = options.fileOf ? `${path}.${version.name}` : path
     if (!options.fileOf && version.name !== 'original') continue
     if (version.path !== undefined) add(`${place}.path`, version.path)

@@ -1,7 +1,7 @@
 import { badRequest } from '../../platform/errors.ts'
 import { systemColumns } from './system.ts'
 
-/** Columns as they are found: each has the number of its first sight until all are known. */
+/** Columns in the order of discovery: each has the number of its first occurrence until all are known. */
 export class Columns {
   readonly #numbers = new Map<string, number>()
   readonly #most: number
@@ -10,7 +10,7 @@ export class Columns {
     this.#most = most
   }
 
-  /** @throws {AppError} when there are more columns than the format can have */
+  /** @throws {AppError} when there are more columns than the format allows */
   numberOf(path: string): number {
     const known = this.#numbers.get(path)
     if (known !== undefined) return known
@@ -24,7 +24,7 @@ export class Columns {
     return number
   }
 
-  /** Paths in the order of the table: system fields, fields, rows; and the place of each number in it. */
+  /** Paths in the order of the table: system fields, fields, rows; with the place of each number in it. */
   ordered(): { readonly paths: readonly string[]; readonly places: Uint32Array } {
     const keys = new Map([...this.#numbers.keys()].map((path) => [path, keyOf(path)]))
     const paths = [...keys.keys()].sort((a, b) => compareKeys(keys.get(a) as Key, keys.get(b) as Key))
@@ -38,7 +38,7 @@ type Key = readonly (string | number)[]
 
 const ranks = new Map<string, number>(systemColumns.map((name, index) => [name, index]))
 
-/** Group, place among the system fields, and the steps of the path with their numbers as numbers. */
+/** The sort key: group, place among the system fields, and the steps of the path, in which digits are numbers. */
 function keyOf(path: string): Key {
   const steps = path.split(/[.[\]]+/).filter((step) => step !== '')
   const rank = ranks.get(steps[0] ?? '')

@@ -1,4 +1,4 @@
-/** `csv`: a row for each object, a column for each path that one of them has. */
+/** `csv`: a row for each object, and a column for each path that occurs. */
 import { stringify } from 'csv-stringify/sync'
 import { badRequest } from '../../platform/errors.ts'
 import type { TableOptions } from '../options.ts'
@@ -6,7 +6,7 @@ import { type Format, inPieces } from '../writer.ts'
 import type { CellValue } from './cell.ts'
 import { type Table, tableOf } from './rows.ts'
 
-/** So many stand above each other in no program that shows tables. */
+/** No spreadsheet program shows so many columns. */
 const mostColumns = 100_000
 
 export const csvFormat: Format = {
@@ -22,7 +22,7 @@ export const csvFormat: Format = {
 
 type Settings = ReturnType<typeof settingsOf>
 
-/** @throws {AppError} when a reader could not tell the characters apart */
+/** @throws {AppError} for characters that a reader could not distinguish */
 function settingsOf({ delimiter = ',', quote = '"', escape: escaped, useBom = false }: TableOptions) {
   const before = escaped ?? quote
   for (const [name, character] of Object.entries({ delimiter, quote, escape: before })) {
@@ -44,7 +44,7 @@ async function* lines(table: Table, { bom, ...settings }: Settings): AsyncGenera
 const line = (cells: readonly (CellValue | undefined)[], settings: Omit<Settings, 'bom'>): string =>
   stringify([Array.from(cells, cellText)], { ...settings, record_delimiter: '\r\n' })
 
-/** A text that a program for tables would take for a formula has an apostrophe before it, which says that it is a text. */
+/** A text that a spreadsheet program would take for a formula gets an apostrophe before it, which marks it as a text. */
 function cellText(cell: CellValue | undefined): string {
   if (typeof cell !== 'string') return cell === undefined ? '' : String(cell)
   return /^[=+\-@\t\r\uFF0B\uFF0D\uFF1D\uFF20]/.test(cell) ? `'${cell}` : cell

@@ -1,21 +1,21 @@
 import type { Localized, Model, Table } from '../../datamodel/model.ts'
 import { inLanguage, type WriteContext } from '../writer.ts'
 
-/** What stands above the columns: their paths, the names that they were given, or what they are called in the reader's language. */
+/** The headings of the columns: their paths, given names, or names in the reader's language. */
 export function headingsOf(paths: readonly string[], context: WriteContext): string[] {
   const { table, fields } = context.options
   const headings = paths.map(
     (path) => givenName(path, context) ?? (table?.localizedColumnNames ? localizedName(path, context) : path),
   )
   if (!table?.localizedColumnNames && !fields) return headings
-  // Two columns of one name cannot be told apart.
+  // Columns with the same name could not be distinguished.
   const alike = Map.groupBy(headings, (heading) => heading)
   return headings.map((heading, index) =>
     (alike.get(heading)?.length ?? 0) > 1 ? `${heading} (${paths[index]})` : heading,
   )
 }
 
-/** The name that the field was given, and what follows of the path. */
+/** The name given to the field, and the rest of the path. */
 function givenName(path: string, { options: { fields = {} } }: WriteContext): string | null {
   const plain = path.replace(/\[\d+\]/g, '')
   for (let end = plain.length; end > 0; end = plain.lastIndexOf('.', end - 1)) {
@@ -27,7 +27,7 @@ function givenName(path: string, { options: { fields = {} } }: WriteContext): st
   return null
 }
 
-/** `Material 1: Name (de-DE)`. System fields have no other names than their own. */
+/** `Material 1: Name (de-DE)`. System fields keep their names. */
 function localizedName(path: string, { model, actor }: WriteContext): string {
   const [first = '', ...steps] = path.split('.')
   let table: Table | undefined = model.objecttypes.get(first)
@@ -40,7 +40,7 @@ function localizedName(path: string, { model, actor }: WriteContext): string {
     const name = inLanguage(found.nameLocalized, actor.languages) || step
     parts.push(number === undefined ? name : `${name} ${Number(number) + 1}`)
     table = found.within
-    // A linked object begins with its type, which says nothing new.
+    // The first step of a linked object is its type, which adds nothing.
     if (found.linked && steps[at + 1] === table?.name) at++
   }
   return parts.join(': ')

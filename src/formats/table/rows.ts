@@ -1,4 +1,4 @@
-/** A table of objects: its columns are found while its rows are put aside, so that objects are read once. */
+/** A table of objects: its columns are discovered while its rows are buffered, so that objects are read only once. */
 
 import { Spool } from '../../platform/memory/spool.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
@@ -10,28 +10,28 @@ import { Columns } from './columns.ts'
 import { headingsOf } from './headings.ts'
 
 export interface Table {
-  /** What stands above each column. */
+  /** The heading of each column. */
   readonly headings: readonly string[]
   readonly count: number
-  /** Of the rows as they are put aside: what is made of them is some times as large. */
+  /** Bytes of the buffered rows; the written rows are several times as large. */
   readonly bytes: number
-  /** Rows with the cells that they have, by the places of their columns. */
+  /** Rows with their cells, by the places of the columns. */
   rows(): AsyncGenerator<Row>
 }
 
 export interface Row {
   readonly cells: readonly (CellValue | undefined)[]
-  /** What was kept of the object beside its cells. */
+  /** The value of `extraOf` for the object. */
   readonly extra: unknown
 }
 
 export interface TableShape {
   readonly mostColumns: number
-  /** What is kept of an object beside its cells. */
+  /** Data kept for each object, in addition to its cells. */
   readonly extraOf?: (object: SourceObject) => unknown
 }
 
-/** Reads all objects, then hands out the table. */
+/** Reads all objects, then writes the table. */
 export async function* tableOf(
   objects: AsyncIterable<SourceObject>,
   context: WriteContext,

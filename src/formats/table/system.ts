@@ -1,10 +1,10 @@
-/** What an object is besides its fields, as cells. */
+/** Members of an object that are not fields, as cells. */
 import type { ObjectTree, Wire } from '../tree.ts'
 import { isRecord, records } from '../tree.ts'
 import { inLanguage } from '../writer.ts'
 import { type AddCell, addTexts, type CellOptions, type CellValue, standardTexts } from './cell.ts'
 
-/** Columns of system fields, in this order; `_standard` and `_path` go on with languages and levels. */
+/** Columns of system fields, in this order; `_standard` and `_path` continue with languages and levels. */
 export const systemColumns = [
   '_objecttype',
   '_mask',
@@ -68,7 +68,7 @@ function referenceOf(named: unknown): unknown {
   return isRecord(named) ? (named.reference ?? named._id) : undefined
 }
 
-/** The names from the top down to the object itself. */
+/** The names from the root to the object itself. */
 function addPath(path: readonly ObjectTree[], name: string, { options, languages }: CellOptions, add: AddCell): void {
   const hierarchy = options.table?.hierarchy
   if (hierarchy === undefined) return

@@ -15,7 +15,7 @@ export function objectElement(tree: ObjectTree, options: FormatOptions, attribut
   return element(table.name, `${systemElements(tree)}${pathElements(paths, wire, options)}${content}`, attributes)
 }
 
-/** `_path`, and where there are several parents `_paths`; `_parents` are the objects right above. */
+/** `_path`, and `_paths` if there are several parents; `_parents` are the objects directly above. */
 function pathElements(paths: ObjectTree['paths'], wire: Wire, options: FormatOptions): string {
   const [first] = paths
   if (!first) return ''
@@ -103,14 +103,14 @@ function said(name: string, value: unknown): string {
     : ''
 }
 
-/** Numbers and texts; what is more than that is for the record of the file. */
+/** Numbers and texts; structured values are only in the record of the file. */
 function technical(metadata: Wire): string {
   return Object.entries(metadata)
     .map(([name, value]) => (isName(name) ? said(name, value) : ''))
     .join('')
 }
 
-/** As the record of the file has them, by groups. */
+/** The tags by groups, as in the record of the file. */
 function tags({ groups }: Wire): string {
   if (!isRecord(groups)) return ''
   return Object.entries(groups)

@@ -10,10 +10,10 @@ const special: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 }
 
-/** What a document of XML 1.0 cannot have, not even as a reference. */
+/** Characters that XML 1.0 forbids, even as references. */
 const forbidden = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu
 
-/** A text between tags; what XML cannot say is left out. A parser gives back the rest as it is. */
+/** A text between tags, without characters that XML forbids. A parser gives back the rest unchanged. */
 export const xmlText = (text: string): string =>
   text.replace(forbidden, '').replace(/[&<>\r]/g, (character) => special[character] as string)
 
@@ -28,7 +28,7 @@ export function attributesText(attributes: Attributes): string {
   return text
 }
 
-/** `content` is markup; `name` is a name of XML. */
+/** An element; `content` is markup; `name` must be a valid XML name. */
 export function element(name: string, content: string, attributes: Attributes = {}): string {
   const start = `<${name}${attributesText(attributes)}`
   return content === '' ? `${start}/>` : `${start}>${content}</${name}>`
@@ -37,7 +37,7 @@ export function element(name: string, content: string, attributes: Attributes = 
 export const textElement = (name: string, text: string | number | boolean, attributes?: Attributes): string =>
   element(name, xmlText(String(text)), attributes)
 
-/** A text for each language, in elements that are called by the language. */
+/** A text for each language, in elements named by the language. */
 export const localizedElement = (
   name: string,
   texts: Readonly<Record<string, string>>,
@@ -50,10 +50,10 @@ export function languageElements(texts: Readonly<Record<string, string>>): strin
     .join('')
 }
 
-/** A name of XML that has no prefix, of the letters that ours have. */
+/** Whether a text is an XML name without a prefix, with the characters of our names. */
 export const isName = (text: string): boolean => /^[A-Za-z_][\w.-]*$/.test(text)
 
-/** The nearest name: `_nested:artwork__contributor` is `_nested__artwork__contributor`. */
+/** The nearest valid name: `_nested:artwork__contributor` becomes `_nested__artwork__contributor`. */
 export function nameOf(text: string): string {
   const name = text.replaceAll(':', '__').replace(/[^\w.-]/g, '_')
   return /^[A-Za-z_]/.test(name) ? name : `_${name}`

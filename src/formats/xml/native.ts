@@ -1,6 +1,6 @@
 /**
- * `xml_native`: an element for each object, called by its type, with elements for its system fields and its fields, called by
- * their columns. docs/formats.md shows it, `schema.ts` describes it.
+ * `xml_native`: an element for each object, named by its type, with elements for its system fields and its fields, named
+ * by their columns. docs/formats.md shows it, `schema.ts` describes it.
  */
 import type { SourceObject } from '../source.ts'
 import { cellsOf } from '../table/cells.ts'
@@ -8,7 +8,7 @@ import { type Format, inPieces, type WriteContext } from '../writer.ts'
 import { objectElement } from './fields.ts'
 import { type Attributes, attributesText, element, textElement } from './markup.ts'
 
-/** Of everything that the writer makes. */
+/** Namespace of all elements of the writer. */
 export const namespace = 'urn:strongroom:objects:1'
 
 const header = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -19,7 +19,7 @@ export const xmlFormat: Format = {
   extension: 'xml',
   single: false,
   write: (objects, context) => inPieces(documentOf(objects, context)),
-  // The document of one object is the element of the object itself.
+  // The document of one object has the element of the object as its root.
   one: (object, context) => Buffer.from(`${header}${elementOf(object, context, { xmlns: namespace })}\n`),
 }
 

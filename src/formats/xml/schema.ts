@@ -1,19 +1,19 @@
 /**
- * The schema (XSD 1.0) of `xml_native` for a datamodel: what all documents share is `schema-types.xsd`, what the datamodel
- * says is written here. An element of a field is optional wherever it may stand, since masks and rights leave fields out.
+ * The schema (XSD 1.0) of `xml_native` for a datamodel: types shared by all documents are in `schema-types.xsd`, those of
+ * the datamodel are written here. The element of a field is optional everywhere, since masks and rights leave fields out.
  */
 import { readFileSync } from 'node:fs'
 import type { Column, Model, Table } from '../../datamodel/model.ts'
 import { attributesText, element, nameOf } from './markup.ts'
 
-/** Types of what does not depend on the datamodel; it ends where those of the datamodel follow. */
+/** Types that do not depend on the datamodel; the types of the datamodel are appended to them. */
 const types = readFileSync(new URL('./schema-types.xsd', import.meta.url), 'utf8')
 
 export function schemaOf(model: Model): string {
   const objecttypes = [...model.objecttypes.values()]
   const own = [
     ...objecttypes.map((table) => objectType(model, table)),
-    // Elements of objects alone; the name of the list is taken.
+    // Root elements of single objects; the name of the list is already used.
     ...objecttypes.filter(({ name }) => name !== 'objects').map(({ name }) => declared(name, `object-${name}`)),
     listElement(objecttypes),
     anyObject(objecttypes),
@@ -27,7 +27,7 @@ const declared = (name: string, type: string, more: Record<string, string> = {})
 const optional = { minOccurs: '0' }
 const any = { minOccurs: '0', maxOccurs: 'unbounded' }
 
-/** What a list may have: objects, or with `flat` the values of objects. */
+/** The elements of a list: objects, or with `flat` the values of objects. */
 function listElement(tables: readonly Table[]): string {
   const members = [...tables.map(({ name }) => declared(name, `object-${name}`)), declared('_object', 'FlatObject')]
   const choice = element('xs:choice', members.join(''), any)
@@ -112,7 +112,7 @@ function nestedElement(table: Table): string {
 
 const uuid = '<xs:attribute name="uuid" type="xs:string"/>'
 
-/** Objects below: by links of other types, and by the hierarchy. */
+/** Objects that refer to the object: by links of other types, and by the hierarchy. */
 function reverseElements(model: Model, table: Table): string[] {
   const links = table.linkedFrom.filter((column) => column.table.kind === 'object')
   const names = new Map(links.map((column) => [`${column.table.name}:${column.name}`, column.table.name]))

@@ -1,4 +1,4 @@
-/** What an object is besides its fields, as elements whose names begin with an underscore. */
+/** Members of an object that are not fields, as elements whose names begin with an underscore. */
 import { isRecord, type ObjectTree, records, type Wire } from '../tree.ts'
 import { element, languageElements, localizedElement, textElement } from './markup.ts'
 

@@ -24,7 +24,8 @@ interface SheetConfig {
 }
 
 /**
- * The style sheets of the base configuration: files that whoever names them may download, and that compile.
+ * Checks the style sheets of the base configuration: the caller must have the right to download the files, and they must
+ * compile.
  * @throws {AppError} `ServerGeneric` with the path of the row
  */
 export async function checkSheets(
@@ -40,7 +41,7 @@ export async function checkSheets(
     known: known.has(id),
   }))
   await files.holdForSection(tx, actor, 'export', sheets)
-  // What was looked at before has not changed since: contents do not.
+  // A file that was checked before is not checked again: contents never change.
   const fresh = new Map(sheets.filter((sheet) => !sheet.known).map(({ id, path }) => [id, path]))
   for (const [id, path] of fresh) {
     const problem = await problemOf(files, tx, id)
@@ -49,7 +50,7 @@ export async function checkSheets(
   await checkExpressions(files, tx, before, after)
 }
 
-/** Expressions that say where records begin: they are tried with the prefixes of their sheets. */
+/** Checks the expressions for the beginnings of records, with the prefixes of their sheets. */
 async function checkExpressions(files: SheetFiles, tx: Tx, before: SheetConfig, after: SheetConfig): Promise<void> {
   const known = new Set(before.export.xslts.map(({ xslt, xpath_query }) => `${xslt} ${xpath_query}`))
   for (const [index, { xslt, xpath_query: expression }] of after.export.xslts.entries()) {

@@ -1,4 +1,4 @@
-/** `xslt/<name>`: what a style sheet of the base configuration makes of `xml_native`. */
+/** `xslt/<name>`: the output of a style sheet of the base configuration for `xml_native`. */
 import { extension as extensionOf } from 'mime-types'
 import { badRequest } from '../../platform/errors.ts'
 import type { SourceObject } from '../source.ts'
@@ -43,7 +43,7 @@ export function xsltFormat(sheet: Sheet, read: (fileId: number) => Promise<strin
   }
 }
 
-/** The objects as the sheet reads them. @throws {AppError} `ServerGeneric` where they are too many */
+/** The document of objects that is the input of the sheet. @throws {AppError} `ServerGeneric` for too many objects */
 async function documentFor(sheet: Sheet, objects: AsyncIterable<SourceObject>, context: WriteContext): Promise<string> {
   const pieces: Buffer[] = []
   let bytes = 0

@@ -1,16 +1,16 @@
-/** A document that a sheet has made of many objects, as parts: one for each. */
+/** Splits a document that a sheet has made of many objects: one part for each object. */
 import { randomUUID } from 'node:crypto'
 
-/** Where parts begin when nothing is said: each element at the top. */
+/** The default beginning of parts: each element at the top. */
 const usual = '/*'
 
 export interface Splitting {
-  /** The style sheet that puts each part into an element of this name. */
+  /** The style sheet that puts each part into an element with this name. */
   readonly sheet: string
   readonly marker: string
 }
 
-/** `select` is an expression of XPath; it may have the prefixes that the sheet binds. */
+/** `select` is an XPath expression; it may use the prefixes bound by the sheet. */
 export function splittingBy(select: string, sheet: string): Splitting {
   const marker = `part-${randomUUID()}`
   const expression = (select || usual).replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
@@ -24,7 +24,7 @@ export function splittingBy(select: string, sheet: string): Splitting {
   }
 }
 
-/** Prefixes that the sheet declares, each as it is declared first. */
+/** Prefixes declared by the sheet, each with its first declaration. */
 function prefixesOf(sheet: string): string {
   const found = new Map<string, string>()
   for (const [, prefix = '', value = ''] of sheet.matchAll(
@@ -35,7 +35,7 @@ function prefixesOf(sheet: string): string {
   return [...found].map(([prefix, value]) => ` xmlns:${prefix}=${value}`).join('')
 }
 
-/** The parts of what the splitting sheet has made. Nothing else has its marker. */
+/** The parts of the splitting sheet's output. Nothing else has its marker. */
 export function partsOf(text: string, { marker }: Splitting): readonly string[] {
   const [begin, end, empty] = [`<${marker}`, `</${marker}>`, `<${marker}/>`]
   const parts: string[] = []

@@ -6,9 +6,9 @@ import { createRequestLimiter } from '../../platform/limits/request-limiter.ts'
 
 export interface SheetTask {
   readonly sheet: string
-  /** Null: only whether it is one. */
+  /** Null: only check whether it is a style sheet. */
   readonly xml: string | null
-  /** A sheet that is applied to what the first one has made. */
+  /** A sheet that is applied to the output of the first one. */
   readonly next?: string | undefined
   /** Bytes. */
   readonly memory: number
@@ -25,16 +25,16 @@ export interface SheetLimits {
 }
 
 const usual: SheetLimits = { time: 30_000, memory: 512 * 1024 * 1024 }
-/** Bytes of a sheet, and letters of a document for it. */
+/** Bytes of a sheet, and characters of a document for it. */
 export const largestSheet = 2_000_000
 export const largestDocument = 64_000_000
 
-/** What a failing sheet says, at most. */
+/** Characters of a failing sheet's message that are kept. */
 const longestMessage = 500
 
 const limiter = createRequestLimiter({ concurrency: 2, patience: 120_000 })
 
-/** What the sheet makes of the document. @throws {AppError} `ServerGeneric` when it fails, or takes too much time or memory */
+/** Applies the sheet to the document. @throws {AppError} `ServerGeneric` when it fails, or takes too much time or memory */
 export function transform(
   { name, sheet, xml, next }: { readonly name: string; readonly xml: string } & Pick<SheetTask, 'sheet' | 'next'>,
   deadline: Deadline,
@@ -47,10 +47,10 @@ export function transform(
   return limiter.run(deadline, () => run(name, { sheet, xml, next, memory: limits.memory }, limits.time, deadline))
 }
 
-/** Milliseconds: to compile is quick, or something else is wrong. */
+/** Milliseconds; compiling is quick unless something is wrong. */
 const checkTime = 5000
 
-/** What is wrong with the text as a style sheet, or when it is applied to a small document; null: nothing. */
+/** The error of the text as a style sheet, or of its application to a small document; null: there is none. */
 export async function sheetProblem(sheet: string, xml: string | null = null): Promise<string | null> {
   if (sheet.length > largestSheet) return `a style sheet has ${largestSheet} characters at most`
   const version = versionOf(sheet)
@@ -68,7 +68,7 @@ export async function sheetProblem(sheet: string, xml: string | null = null): Pr
 /** Names of files that may be style sheets. */
 export const isSheetName = (extension: string): boolean => ['xsl', 'xslt'].includes(extension.toLowerCase())
 
-/** The version that the root says; null: it is no sheet. */
+/** The version in the root element; null: it is not a style sheet. */
 function versionOf(sheet: string): string | null {
   const start = /<(?:[A-Za-z_][\w.-]{0,50}:)?(?:stylesheet|transform)\s/.exec(sheet)
   if (!start) return null

@@ -1,7 +1,7 @@
 /**
- * Applies a style sheet, in a thread of its own that ends with it. The library reads addresses by `fetch`, files by nothing, and
- * says what is wrong by `writeSync`: the first is refused, the last is kept. Its memory is WebAssembly's, which the limits of
- * threads do not count, so it is bounded where it grows.
+ * Applies a style sheet, in a separate thread that ends with it. The library would load addresses by `fetch`; it cannot
+ * read files; it reports errors by `writeSync`. So `fetch` is refused, and the output of `writeSync` is kept. The limits
+ * of threads do not count the memory of WebAssembly, so it is limited where it grows.
  */
 import fs from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -12,7 +12,7 @@ interface Memory {
   grow(pages: number): number
 }
 
-/** The types of the language do not have it. */
+/** TypeScript's library for Node.js does not declare it. */
 const { WebAssembly } = globalThis as unknown as {
   readonly WebAssembly: { readonly Memory: { readonly prototype: Memory } }
 }
@@ -41,7 +41,7 @@ const apart = { noNet: true, noXxe: true }
 
 async function compiled(text: string) {
   const sheet = await XsltStylesheet.fromXmlDocument(await XmlDocument.fromString(text, { options: apart }))
-  // The library goes on without what it does not understand.
+  // The library continues after an instruction that it does not understand.
   if (said.includes('compilation error')) throw new Error('it is not understood')
   return sheet
 }

@@ -1,4 +1,4 @@
-/** Objects as elements of Dublin Core: by the mapping that holds for them, else by the names of their columns. */
+/** Objects as elements of Dublin Core: by the mapping for the object, else by the names of its columns. */
 import { lookup } from 'mime-types'
 import type { Model, Table } from '../../datamodel/model.ts'
 import { fileLists, linkedAt, type ObjectTree } from '../../objects/service.ts'
@@ -21,7 +21,7 @@ export interface DublinCoreDeps extends SettingsDeps {
   readonly mappings: Pick<MappingService, 'profile' | 'forDublinCore'>
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
-  /** Where an object is to be found, by its uuid; null: nowhere. */
+  /** The address of an object, by its uuid; null: it has none. */
   readonly linkOf: (uuid: string) => string | null
 }
 
@@ -30,11 +30,11 @@ export interface DcValue {
   readonly text: Text
 }
 
-/** The mappings of a moment. */
+/** The mappings as read at one time. */
 export interface DublinCore {
   /** One of them names values of linked objects. */
   readonly readsLinked: boolean
-  /** What is said of an object as somebody reads it: in the order of the elements, each value once. */
+  /** The values of an object for its reader: in the order of the elements, each value once. */
   valuesOf(tree: ObjectTree): readonly DcValue[]
 }
 
@@ -56,7 +56,7 @@ export function createDublinCore(deps: DublinCoreDeps) {
         const add = (element: DcElement, texts: readonly Text[]): void => void said.get(element)?.push(...texts)
         const id = standardMapping(deps, 'dublinCore', { objecttype: table.id, pool: poolOf(table, wire) })
         const mapping = id === null ? undefined : mappings.get(id)
-        // A pool holds objects of several types, and names the mapping of one of them.
+        // A pool has objects of several types, but its setting names the mapping of one type.
         if (mapping && (mapping.table ?? table.id) === table.id) byMapping(mapping, tree, add)
         else byNames(tree, add)
         complete(wire, said, add)
@@ -100,7 +100,7 @@ export function createDublinCore(deps: DublinCoreDeps) {
     )
   }
 
-  /** A record has a title, and says what it is a record of. */
+  /** A record has a title, and the identifier of its object. */
   function complete(object: Wire, said: ReadonlyMap<DcElement, readonly Text[]>, add: Add): void {
     if (said.get('title')?.length === 0) add('title', titleOf(object))
     const { _uuid: uuid } = object
@@ -139,7 +139,7 @@ function poolOf(table: Table, object: Wire): number | null {
   return (object as Pooled)?._pool?.pool?._id ?? (object[table.name] as Pooled)?._pool?.pool?._id ?? null
 }
 
-/** Texts in several languages, that of the best one first. */
+/** Texts in several languages, with that of the best language first. */
 function inOrder(text: Text, languages: readonly string[]): Text {
   if (typeof text === 'string') return text
   const best = languages.filter((language) => text[language] !== undefined)

@@ -11,13 +11,13 @@ export interface FieldContext {
   readonly model: Model
   /** Best first. */
   readonly languages: readonly string[]
-  /** What `deep_link_url` stands for. */
+  /** The value of `deep_link_url`. */
   readonly address: string
-  /** Stands between the ends of spans of time; as imports read them where it is not said. */
+  /** The text between the ends of a range of dates; by default the one that imports read. */
   readonly to?: string
 }
 
-/** The texts of a field of a mapping, in their order. Null: nothing is bound to the field. */
+/** The texts of a field of a mapping, in their order. Null: the field has no sources. */
 export function fieldTexts(
   context: FieldContext,
   field: Pick<MappingField, 'sources'>,
@@ -41,7 +41,7 @@ export function fieldTexts(
   return isBound ? fields.map((text) => around([text])) : [around([])]
 }
 
-/** Null: it is of another object type, or gone. */
+/** Null: the source belongs to another object type, or is deleted. */
 function sourceTexts(
   { tree, model, languages, address, to }: FieldContext,
   source: Source,

@@ -20,11 +20,11 @@ export interface ExportDeps extends SettingsDeps {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly externalUrl: string
-  /** Objects as the actor may see them, in the order of the ids, with what they link to. */
+  /** Objects that the actor may see, in the order of the ids, with their links. */
   readonly read: (actor: Actor, ids: readonly number[]) => AsyncIterable<Wire>
 }
 
-/** What a download asks to be written into the copy. */
+/** The metadata that a download asks for in the copy. */
 export interface WantedMetadata {
   readonly fileId: number
   /** Of the original. */
@@ -35,14 +35,14 @@ export interface WantedMetadata {
   readonly mapping: string
 }
 
-/** Characters of all values. */
+/** Most characters of all values. */
 const mostText = 1_000_000
-/** Objects that have the file and are looked at. */
+/** Most objects with the file that are read. */
 const mostObjects = 20
 
 /**
- * What is written into a copy of a file for the actor: fields as it reads them, in the best of its masks; what that hides is not
- * written. Null: the standard says that nothing is.
+ * The metadata for a copy of a file: the fields that the actor may read, in the best of the actor's masks; hidden fields
+ * are not written. Null: by the standard mapping, nothing is written.
  * @throws {AppError} `ServerGeneric`, `UrlParameterNotSupported`
  */
 export function createMetadataExport(deps: ExportDeps) {
@@ -84,7 +84,7 @@ async function standard(deps: ExportDeps, table: Table, object: Wire): Promise<M
   const id = standardMapping(deps, 'export', { objecttype: table.id, pool })
   if (id === null) return null
   const mapping = await deps.mappings.find(deps.db, id)
-  // A pool holds objects of several types, and names the mapping of one of them.
+  // A pool has objects of several types, but its setting names the mapping of one type.
   return mapping.table === null || mapping.table === table.id ? mapping : null
 }
 
@@ -105,7 +105,7 @@ function metadataOf(deps: ExportDeps, asked: Export): FileMetadataToWrite {
   const values = mapping.fields.flatMap((field) => {
     const own = known.get(field.name)
     const texts = fieldTexts({ mapping, tree, model, languages, address }, field, own)
-    // A field that nothing is bound to says nothing of its tags.
+    // A field without sources does not change its tags.
     if (texts === null || (texts.length === 0 && mapping.type.exiftool_export_omit_empty === true)) return []
     return tagsOf(field, own).exports.flatMap((tag) => {
       emptied.push(tag.path)
@@ -119,7 +119,7 @@ function metadataOf(deps: ExportDeps, asked: Export): FileMetadataToWrite {
   return {
     emptied: [...new Set(emptied)],
     values,
-    // Of two shapes of a tag the first one counts.
+    // If a tag is defined in two shapes, the first one is used.
     own: [...defined].map((path) => {
       const { list = false, l10n = false } = exports.find((tag) => tag.path === path) ?? {}
       return { path, list, l10n }

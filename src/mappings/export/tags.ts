@@ -6,9 +6,9 @@ import { type Text, tagDate } from './values.ts'
 const joinedBy = '; '
 
 /**
- * What is written under a tag, in its shape: one text, a list, a text for each language, or a list of such. None: the tag is
+ * The values of a tag, in its shape: one text, a list, a text for each language, or a list of such. None: the tag is
  * emptied.
- * @param known what ExifTool knows of it; undefined: it is one of one's own
+ * @param known the tag in ExifTool's list; undefined: it is a custom tag
  */
 export function tagValues(
   { path, list = false, l10n = false }: ExportTag,
@@ -39,21 +39,21 @@ function dated(
   return (list ? dates : dates.slice(0, 1)).map((value) => ({ tag: path, value }))
 }
 
-/** The text without a language first: it begins an entry of a list. */
+/** The text without a language comes first: it begins an entry of a list. */
 function translations(path: string, text: Text, languages: readonly string[]): readonly TagValue[] {
   const own = { tag: path, value: inLanguage(text, languages) }
   if (typeof text === 'string') return [own]
   return [own, ...Object.entries(text).map(([language, value]) => ({ tag: `${path}-${language}`, value }))]
 }
 
-/** The best text: that in the first of the languages that has one. */
+/** The text in the first of the languages that has one. */
 export function inLanguage(text: Text, languages: readonly string[]): string {
   if (typeof text === 'string') return text
   const language = languages.find((one) => text[one] !== undefined) ?? Object.keys(text)[0]
   return language === undefined ? '' : (text[language] ?? '')
 }
 
-/** Several values as one, in each language in which one of them has a text. */
+/** Several values as one, in each language that occurs. */
 export function joined(texts: readonly Text[], languages: readonly string[], by = joinedBy): Text {
   if (texts.length === 1) return texts[0] as Text
   const all = new Set(texts.flatMap((text) => (typeof text === 'string' ? [] : Object.keys(text))))

@@ -2,10 +2,10 @@ import type { Column } from '../../datamodel/model.ts'
 import { type FieldPath, type ObjectTree, valuesAt, valueText } from '../../objects/service.ts'
 import { parseDate } from '../../platform/values/dates.ts'
 
-/** A text that is the same in all languages, or one for each. */
+/** A text for all languages, or one for each language. */
 export type Text = string | Readonly<Record<string, string>>
 
-/** The texts of the values at a path, in their order. Spans of time are written with `to` between their ends. */
+/** The texts of the values at a path, in their order. Ranges of dates have `to` between their ends. */
 export function textsAt(tree: ObjectTree, path: FieldPath, languages: readonly string[], to = ' - '): readonly Text[] {
   if (!path.column) return typeof tree.wire._uuid === 'string' ? [tree.wire._uuid] : []
   return valuesAt(tree, path)
@@ -25,13 +25,13 @@ interface Range {
   readonly to?: string | null
 }
 
-/** As imports read it. */
+/** The form that imports read. */
 function rangeText({ from, to }: Range, between: string): string {
   if (from && from === to) return from
   return `${from ?? ''}${between}${to ?? ''}`.trim()
 }
 
-/** As tags for dates are written: `2020:05:17 10:00:00+02:00`; null where the tag needs a day, and there is none. */
+/** The form of dates in tags: `2020:05:17 10:00:00+02:00`; null where the tag needs a day, and there is none. */
 export function tagDate(text: string, wholeDay: boolean): string | null {
   const parsed = parseDate(text)
   if (!parsed || !/^\d{4}\b/.test(parsed.text)) return null

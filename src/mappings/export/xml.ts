@@ -1,4 +1,4 @@
-/** What objects say in a format of XML, by the mappings of its profile. */
+/** The values of objects in an XML format, by the mappings of its profile. */
 import type { Model } from '../../datamodel/model.ts'
 import type { ObjectTree } from '../../objects/service.ts'
 import { badRequest } from '../../platform/errors.ts'
@@ -11,19 +11,19 @@ import { structureOf } from '../xml/structures.ts'
 import { fieldTexts } from './field-texts.ts'
 import type { Text } from './values.ts'
 
-/** What a field says, and where it is written. */
+/** The values of a field, and their path. */
 export interface XmlField {
   readonly path: XmlPath
   readonly texts: readonly Text[]
-  /** An element for each text; else they are joined. */
+  /** True: one element for each text; false: the texts are joined. */
   readonly list: boolean
-  /** An element for each language. */
+  /** One element for each language. */
   readonly l10n: boolean
 }
 
 export interface XmlMapping {
   readonly structure: XmlStructure
-  /** @param address what `deep_link_url` stands for; languages: best first */
+  /** @param address the value of `deep_link_url`; languages: best first */
   fieldsOf(tree: ObjectTree, told: { readonly languages: readonly string[]; readonly address: string }): XmlField[]
 }
 
@@ -42,7 +42,7 @@ export type XmlMappings = ReturnType<typeof createXmlMappings>
 export function createXmlMappings({ db, datamodel, profile: profileNamed, find, mappingsOf }: XmlMappingDeps) {
   function mapped(profile: Profile, structure: XmlStructure, mappings: readonly Bound[]): XmlMapping {
     const known = fieldsOf(profile)
-    // Columns that are called as the profile says, where no mapping is for the object type.
+    // Columns with the names given in the profile, if there is no mapping for the object type.
     const byName: Bound = {
       id: ownMappingId,
       table: null,
@@ -79,7 +79,10 @@ export function createXmlMappings({ db, datamodel, profile: profileNamed, find, 
   }
 
   return {
-    /** By the mappings of a profile: that for the object type of an object, else that for all, else the names of columns. */
+    /**
+     * By the mappings of a profile: the mapping for the object's type, else the mapping for all types, else the names of
+     * columns.
+     */
     async byProfile(name: string): Promise<XmlMapping> {
       const mappings = await mappingsOf(db, name)
       return ofProfile(
@@ -99,7 +102,7 @@ export function createXmlMappings({ db, datamodel, profile: profileNamed, find, 
   }
 }
 
-/** Paths are checked when a mapping is saved; each is read once. */
+/** Paths were checked when the mapping was saved; each is parsed once. */
 function pathReader(structure: XmlStructure): (path: string) => XmlPath {
   const read = new Map<string, XmlPath>()
   return (path) => {

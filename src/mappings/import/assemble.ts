@@ -4,19 +4,19 @@ import type { FieldPath } from '../paths.ts'
 import { convert, type Value } from './convert.ts'
 import type { Reading, TagReader } from './read-tags.ts'
 
-/** A field that is to be filled: the tags to look for, the best first, and where their values go. */
+/** A field to be filled: its tags, the best first, and the paths for their values. */
 export interface Target {
   readonly searches: readonly string[]
   readonly paths: readonly FieldPath[]
   readonly strategy: Strategy
 }
 
-/** A link that is to be found, or made, by the values of columns of its target; the first one is the key. */
+/** A link to an object to be found, or made, by values of its columns; the first one is the key. */
 export interface WantedLink {
   readonly target: Table
   readonly columns: readonly Column[]
   readonly values: readonly Value[]
-  /** Puts it where it belongs. */
+  /** Puts the link into its place. */
   readonly put: (link: Record<string, unknown>) => void
 }
 
@@ -24,20 +24,20 @@ export interface Assembled {
   /** The block of the object. */
   readonly block: Record<string, unknown>
   readonly links: readonly WantedLink[]
-  /** Rows of nested tables, of which those that stay empty are taken out when the links are there: `prune`. */
+  /** Removes empty rows of nested tables, after the links are resolved. */
   readonly prune: () => void
 }
 
-/** Rows of a nested table, and entries of a list. */
+/** Most rows of a nested table, and entries of a list. */
 const mostRows = 1000
 
-/** The values of one column, in their order; the place is an own column, or one of a linked object. */
+/** The values of one column, in their order; the column belongs to the object or to a linked object. */
 interface Collected {
   readonly path: FieldPath
   values: readonly Value[]
 }
 
-/** What a file says, as an object of the type that all paths begin with. */
+/** The metadata of a file as an object, whose type is the first step of all paths. */
 export function assemble(targets: readonly Target[], read: TagReader, languages: readonly string[]): Assembled {
   const collected = new Map<string, Collected>()
   for (const { searches, paths, strategy } of targets) {
@@ -103,7 +103,7 @@ function build(collected: readonly Collected[]): Assembled {
     if (!first) continue
     const { nested, link } = first.path
     const count = nested.length === 0 ? 1 : first.values.length
-    // A column without list has the whole list as its text.
+    // A column that is no list gets the whole list as its text.
     const at = nested.length === 0 && !link ? [single(first)] : first.values
     for (let index = 0; index < count; index++) {
       const row = rowAt(block, nested, index, rowsOf)
@@ -132,7 +132,7 @@ function build(collected: readonly Collected[]): Assembled {
   }
 }
 
-/** Values of nested tables stand in rows one below the other; a table in a nested table in the first row of that. */
+/** Values of nested tables are in rows, one value each; a table within a nested table is in the first row of that. */
 function rowAt(
   block: Record<string, unknown>,
   nested: readonly Table[],
@@ -151,7 +151,7 @@ function rowAt(
 
 const joinedBy = '; '
 
-/** One value of several: texts are joined, of others there is the first. */
+/** One value of several: texts are joined; of other values, the first is used. */
 function single({ values, path }: Collected): Value {
   const [first] = values
   if (values.length === 1 || typeof first === 'undefined') return first

@@ -2,12 +2,12 @@ import type { Column } from '../../datamodel/model.ts'
 import { parseDate } from '../../platform/values/dates.ts'
 import type { Reading } from './read-tags.ts'
 
-/** A value as `POST /db` takes it. */
+/** A value in the form for `POST /db`. */
 export type Value = unknown
 
 /**
- * The values that a column gets of a tag, in their order: one, or those of a list. What cannot be a value of the column is
- * left out.
+ * The values of a tag for a column, in their order: one, or those of a list. A value that does not fit the column is left
+ * out.
  * @param languages database languages, first one first
  */
 export function convert(column: Column, reading: Reading, languages: readonly string[]): readonly Value[] {
@@ -18,7 +18,7 @@ export function convert(column: Column, reading: Reading, languages: readonly st
   }
   if (column.type === 'geo_json') return [point(reading)].filter(isValue)
   const texts = reading.plain.length > 0 ? reading.plain : inBestLanguage(reading, languages)
-  // What people read may be `1/160`, where the file has a number.
+  // The text for people may be `1/160`, where the file has a number.
   const raw = texts.length === 1 && typeof reading.raw === 'number' ? `${reading.raw}` : undefined
   const read = readers[column.type]
   return read ? texts.map((text) => read(text, raw ?? text)).filter(isValue) : []
@@ -64,7 +64,7 @@ function numberOf(text: string, rounded: (value: number) => number): number | un
   return Number.isFinite(number) && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : undefined
 }
 
-/** Dates of EXIF (`2008:10:22 16:28:39`), of IPTC and XMP, and those of ISO 8601. */
+/** Reads dates of EXIF (`2008:10:22 16:28:39`), of IPTC and XMP, and of ISO 8601. */
 export function dateText(text: string, width: 'day' | 'second'): string | undefined {
   const [, year, month, day, rest = ''] = /^\s*(\d{4})(?:[:-](\d\d)(?:[:-](\d\d)(.*))?)?\s*$/s.exec(text) ?? []
   const date = [year, month, day].filter((part) => part !== undefined && part !== '00').join('-')
@@ -75,7 +75,7 @@ export function dateText(text: string, width: 'day' | 'second'): string | undefi
     const parsed = year === '0000' ? null : parseDate(candidate)
     if (parsed) return parsed.text
   }
-  // What is in the objects of a service may be older than cameras.
+  // Objects may be older than cameras.
   const own = year === undefined ? parseDate(text.trim()) : null
   return own?.text
 }
@@ -85,7 +85,7 @@ function dateValue(text: string, width: 'day' | 'second'): Value {
   return value === undefined ? undefined : { value }
 }
 
-/** `1851 - 1852`, `1851 -`, `- 1852`, `1851`: as exports write ranges. */
+/** `1851 - 1852`, `1851 -`, `- 1852`, `1851`: ranges as exports write them. */
 function dateRange(text: string): Value {
   const parts = text.split(/(?:^|\s)[-–](?:\s|$)/)
   if (parts.length > 2) return undefined
@@ -100,7 +100,7 @@ function bound(name: 'from' | 'to', text: string): Record<string, string> {
   return date === undefined ? {} : { [name]: date }
 }
 
-/** Latitude and longitude in degrees, as ExifTool puts them together: `54.989 -1.614`. */
+/** Latitude and longitude in degrees, in ExifTool's composite form: `54.989 -1.614`. */
 function point({ plain, raw }: Reading): Value {
   const numbers = /^\s*([-+]?\d{1,3}(?:\.\d{1,15})?)[\s,]+([-+]?\d{1,3}(?:\.\d{1,15})?)\s*$/.exec(
     `${raw ?? plain[0] ?? ''}`,
@@ -111,7 +111,7 @@ function point({ plain, raw }: Reading): Value {
   return { type: 'Point', coordinates: [longitude, latitude] }
 }
 
-/** Texts by database language. A text without language is the file's default, which mostly repeats one of the others. */
+/** Texts by database language. A text without language is the file's default, which usually repeats one of the others. */
 function localized({ plain, languages: given }: Reading, languages: readonly string[]): Record<string, string>[] {
   const known = new Map(
     languages.flatMap((language) => {
@@ -134,7 +134,7 @@ function localized({ plain, languages: given }: Reading, languages: readonly str
   }).filter((texts) => Object.keys(texts).length > 0)
 }
 
-/** `de-DE` is also what a file calls `de-de`, and `de` where it says no more. */
+/** For `de-DE`: the text in `de-de`, or in `de` where the file has no region. */
 function inLanguage(given: Reading['languages'], language: string): readonly string[] | undefined {
   const wanted = language.toLowerCase()
   const all = [...given].map(([name, texts]) => [name.toLowerCase(), texts] as const)

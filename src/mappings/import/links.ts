@@ -6,18 +6,18 @@ import type { Value } from './convert.ts'
 
 export interface LinkDeps {
   readonly find: (wanted: readonly WantedValues[]) => Promise<readonly (readonly FoundByValue[])[]>
-  /** The mask that new objects of the type are made with. */
+  /** The mask for new objects of the type. */
   readonly maskOf: (target: WantedLink['target']) => Mask
-  /** Where new objects of types with pools go; null: nothing can be made there. */
+  /** The pool for new objects of types with pools; null: none can be made. */
   readonly pool: number | null
 }
 
 type Texts = Readonly<Record<string, string>>
 
 /**
- * Finds the objects that a file names, and makes those that there are not: the first column is the key. What is found stays
- * as it is, whatever else the file says of it. Of several with the same key, the other columns tell which one is meant. Files
- * that are mapped together share what is new.
+ * Finds the objects named by a file, and makes missing ones: the first column is the key. Found objects are not changed,
+ * whatever the file has in the other columns. If several have the same key, the other columns decide. Files that are
+ * mapped together share new objects.
  */
 export async function resolveLinks(links: readonly WantedLink[], deps: LinkDeps): Promise<void> {
   const named = links.filter(({ values }) => values[0] !== undefined)
@@ -69,13 +69,13 @@ function chosen(link: WantedLink, byText: ReadonlyMap<string, FoundByValue[]>): 
   return fitting.find(same) ?? fitting[0]
 }
 
-/** Texts in several languages are compared in those that both have: exports fill missing ones with others. */
+/** Texts in several languages are compared in the languages that both have: exports fill missing ones with others. */
 function agrees(value: Value, stored: unknown, isKey: boolean): boolean {
   if (value === undefined || (stored === undefined && !isKey)) return true
   if (!isTexts(value) || !isTexts(stored)) return isTexts(value) === isTexts(stored) && isDeepStrictEqual(value, stored)
   const languages = Object.keys(value)
   const both = languages.filter((language) => stored[language] !== undefined)
-  // A text that the file has in no language is one of any.
+  // A text without a language in the file may match any language.
   if (languages.length === 1) return Object.values(stored).includes(value[languages[0] as string] as string)
   return both.every((language) => value[language] === stored[language])
 }
@@ -88,7 +88,7 @@ function existing({ target }: WantedLink, { systemObjectId, id }: FoundByValue):
   return { _objecttype: target.name, _system_object_id: systemObjectId, [target.name]: { _id: id } }
 }
 
-/** Null where the mask does not let the columns be written, or the object would have no pool. */
+/** Null where the mask does not allow writing the columns, or the object would have no pool. */
 function created(
   { target, columns, values }: WantedLink,
   { maskOf, pool }: LinkDeps,

@@ -1,18 +1,18 @@
 import type { Tag } from '../../files/service.ts'
 
-/** What a file says under a tag. */
+/** The content of a tag of a file. */
 export interface Reading {
-  /** Without a language: one text, or the entries of a list. */
+  /** Values without a language: one text, or the entries of a list. */
   readonly plain: readonly string[]
-  /** By language, as the file writes it: `de-DE`. */
+  /** Values by language, spelled as in the file: `de-DE`. */
   readonly languages: ReadonlyMap<string, readonly string[]>
-  /** As the file has it, before it was written for people. */
+  /** The value in the file, before it was formatted for people. */
   readonly raw: unknown
 }
 
 export type TagReader = (search: string) => Reading | null
 
-/** Tags by name, in whatever letters they are spelled: XMP has a tag for each language (`XMP-dc:Title-de-DE`). */
+/** Finds tags by name, ignoring case: XMP has a tag for each language (`XMP-dc:Title-de-DE`). */
 export function tagReader(tags: readonly Tag[]): TagReader {
   const plain = new Map<string, Tag>()
   const languages = new Map<string, Map<string, readonly string[]>>()

@@ -23,14 +23,14 @@ export interface ImportDeps extends SettingsDeps {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly rights: Pick<RightsService, 'forActor'>
-  /** What files say of themselves, as far as the caller may know. */
+  /** The metadata of files that the caller may know. */
   readonly metadata: (actor: Actor | null, ids: readonly number[]) => Promise<ReadonlyMap<number, FileMetadata>>
   readonly find: (actor: Actor, wanted: readonly WantedValues[]) => Promise<readonly (readonly FoundByValue[])[]>
-  /** The mask that is preferred for objects of the type in the pool. */
+  /** The preferred mask for objects of the type in the pool. */
   readonly maskOf: (table: Table, pool: number | null) => Mask
 }
 
-/** What of a request for records of files asks for objects. */
+/** The parameters of a request for records of files that ask for objects. */
 export interface MappingQuery {
   readonly mapping?: string | undefined
   readonly objecttype?: string | undefined
@@ -39,13 +39,13 @@ export interface MappingQuery {
   readonly mapping_recipe_configs?: string | undefined
 }
 
-/** An upload says more. */
+/** The query of an upload, which has further members. */
 interface UploadQuery extends MappingQuery {
-  /** Where objects go that are made because files name them; absent: into the same pool. */
+  /** The pool for new objects named by files; absent: the same pool. */
   readonly linked_pool_id?: number
 }
 
-/** `_mapped_metadata` of files; of those without metadata, or that the mapping is not for, there is none. */
+/** `_mapped_metadata` of files; files without metadata, and files of other types than the mapping's, are missing. */
 export type MapMetadata = (
   actor: Actor | null,
   ids: readonly number[],
@@ -54,7 +54,7 @@ export type MapMetadata = (
 
 export interface MetadataImport {
   readonly map: MapMetadata
-  /** The profile of the mapping that `map` would use; null: none holds there. @throws {AppError} */
+  /** The profile of the mapping that `map` would use; null: there is none. @throws {AppError} */
   profile(actor: Actor, query: MappingQuery): Promise<string | null>
 }
 
@@ -99,7 +99,7 @@ export function createMetadataImport(deps: ImportDeps): MetadataImport {
   }
 }
 
-/** @throws {AppError} for what says nothing without something else. */
+/** @throws {AppError} for a parameter that needs another one. */
 function assertSensible(query: MappingQuery): void {
   const { mapping, objecttype, mask, pool_id, mapping_recipe_configs: recipes } = query
   const further = { objecttype, mask, pool_id, mapping_recipe_configs: recipes }
@@ -131,7 +131,7 @@ interface Chosen {
   readonly pool: number | null
 }
 
-/** Null: none holds there. */
+/** Null: there is no mapping. */
 async function chosenMapping(deps: ImportDeps, actor: Actor, query: MappingQuery): Promise<Chosen | null> {
   const model = deps.datamodel.current()
   const pool = query.pool_id ?? null
@@ -146,7 +146,7 @@ async function chosenMapping(deps: ImportDeps, actor: Actor, query: MappingQuery
     throw badRequest(`The mapping ${id} is not for imports.`, { param: 'mapping', value: id })
   }
   if (mapping.table !== null && mapping.table !== table.id) {
-    // A pool holds objects of several types, and names the mapping of one of them.
+    // A pool has objects of several types, but its setting names the mapping of one type.
     if (!named) return null
     throw badRequest(`The mapping ${id} is for another object type.`, { param: 'objecttype', value: table.name })
   }
@@ -177,7 +177,7 @@ function maskOf(deps: ImportDeps, table: Table, name: string | undefined, pool: 
   return mask
 }
 
-/** What of the mapping concerns objects of the type, as far as they can be written in the mask. */
+/** The parts of the mapping for objects of the type, as far as the mask allows to write them. */
 function targetsOf({ datamodel, mappings }: ImportDeps, mapping: Mapping, table: Table, mask: Mask): readonly Target[] {
   const model = datamodel.current()
   const profile = mappings.profile(mapping.profile)
@@ -194,7 +194,7 @@ function targetsOf({ datamodel, mappings }: ImportDeps, mapping: Mapping, table:
   })
 }
 
-/** Whether the mask lets the column be written, or the link through which it is reached. */
+/** Whether the mask allows writing the column, or the link that leads to it. */
 function lets(mask: Mask, { nested, link, column }: FieldPath): boolean {
   let fields = mask.fields
   for (const table of nested) {

@@ -6,24 +6,24 @@ import { gunzip } from 'node:zlib'
 import { badRequest } from '../../platform/errors.ts'
 import type { ExportTag } from '../model.ts'
 
-/** What is known of a tag that may be written. */
+/** A tag that may be written. */
 export interface WritableTag {
-  /** As ExifTool spells it. */
+  /** Its name in ExifTool's spelling. */
   readonly path: string
   readonly list: boolean
   readonly l10n: boolean
-  /** It has dates as EXIF writes them; `wholeDay`: no mere years and months. */
+  /** It has dates in the form of EXIF; `wholeDay`: years and months alone are not allowed. */
   readonly date: boolean
   readonly wholeDay: boolean
 }
 
-/** The tags of ExifTool: those that may be written, and the list of all as it is answered. */
+/** The tags of ExifTool: those that may be written, and the list of all for answers. */
 export interface Tags {
-  /** In whatever letters it is spelled. */
+  /** Finds a tag, ignoring case. */
   writable(path: string): WritableTag | undefined
-  /** Whether there are writable tags of the group. */
+  /** Whether the group has writable tags. */
   hasGroup(group: string): boolean
-  /** The catalogue as JSON, piece by piece. */
+  /** The catalogue as JSON, in pieces. */
   json(pretty: boolean): AsyncGenerator<string>
 }
 
@@ -32,7 +32,7 @@ const file = join(import.meta.dirname, 'tags.tsv.gz')
 /** Lines of the catalogue that are written at once. */
 const atATime = 500
 
-/** The list of tags is a file that `scripts/tags.ts` makes of ExifTool's own. */
+/** The list of tags is a file that `scripts/tags.ts` makes from ExifTool's own list. */
 export async function openTagCatalogue(): Promise<Tags> {
   const text = (await promisify(gunzip)(await readFile(file))).toString('utf8')
   const [head = '', ...lines] = text.trimEnd().split('\n')
@@ -62,7 +62,7 @@ export async function openTagCatalogue(): Promise<Tags> {
   }
 }
 
-/** Others have their turn between the pieces. */
+/** Other requests are served between the pieces. */
 async function* catalogueJson(lines: readonly string[], version: string, pretty: boolean): AsyncGenerator<string> {
   const [space, line, indent] = pretty ? [' ', '\n', '  '] : ['', '', '']
   const text = (value: unknown, depth: number): string =>
@@ -105,8 +105,9 @@ function tagOf(line: string, group: string): object {
 const tagPattern = /^([A-Za-z][\w-]{0,60}):([A-Za-z][\w-]{0,120})$/
 
 /**
- * The tag that an import reads: `XMP-dc:Title`, or a path whose last step is one, as profiles for XML write it
- * (`/rdf:RDF/rdf:Description/XMP-dc:Title`). @throws {AppError} `ServerGeneric`
+ * The tag that an import reads: `XMP-dc:Title`, or a path that ends with one, as in profiles for XML
+ * (`/rdf:RDF/rdf:Description/XMP-dc:Title`).
+ * @throws {AppError} `ServerGeneric`
  */
 export function readSearch(search: string, path: string): string {
   const tag = search.slice(search.lastIndexOf('/') + 1)
@@ -120,8 +121,9 @@ export function readSearch(search: string, path: string): string {
 }
 
 /**
- * A tag that an export writes, in a shape that it can have: a known one as it is known, of XMP also one of one's own
- * (`XMP-museum:Inventory`). @throws {AppError} `ServerGeneric`
+ * A tag that an export writes, in a shape that it can have: a known tag has its known shape; in XMP, custom tags are
+ * allowed (`XMP-museum:Inventory`).
+ * @throws {AppError} `ServerGeneric`
  */
 export function readExportTag(
   tags: Tags,
@@ -142,19 +144,19 @@ export function readExportTag(
   throw fail('is no tag that can be written; own ones are called XMP-group:Name')
 }
 
-/** A tag that ExifTool does not know, and that can be defined. */
+/** Whether a tag is unknown to ExifTool and can be defined. */
 export function isOwnTag(path: string): boolean {
   return /^XMP-[A-Za-z][A-Za-z0-9]{0,40}:[A-Za-z][A-Za-z0-9]{0,80}$/.test(path)
 }
 
-/** Groups of ExifTool's own that tags can be added to. */
+/** ExifTool's own groups to which tags can be added. */
 const extensible = new Set(
   ['dc', 'xmp', 'xmpRights', 'xmpMM', 'photoshop', 'pdf', 'tiff', 'exif', 'iptcCore', 'iptcExt'].map(
     (name) => `XMP-${name}`,
   ),
 )
 
-/** ExifTool writes names with a capital. */
+/** Names of tags in ExifTool begin with a capital letter. */
 function ownTag(path: string): string {
   const [group = '', name = ''] = path.split(':')
   return `${group}:${name.charAt(0).toUpperCase()}${name.slice(1)}`

@@ -10,7 +10,7 @@ import {
   type XmlStructure,
 } from './structure.ts'
 
-/** It says in which language it is. */
+/** An element with an attribute for its language. */
 const speaking = (name: string, children: readonly XmlElement[]): XmlElement =>
   holder(name, children, { saysLanguage: true })
 
@@ -42,7 +42,7 @@ const kindOf = (term: string, id?: string): { readonly event: readonly FixedElem
   ],
 })
 
-/** Kinds of events, by what stands in brackets. */
+/** Kinds of events, by the name in brackets. */
 const events = {
   production: kindOf('Production', 'http://terminology.lido-schema.org/lido00007'),
   creation: kindOf('Creation'),

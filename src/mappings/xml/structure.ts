@@ -1,6 +1,6 @@
 /**
- * Which elements a format of XML has, as far as mappings fill them: their order, and where values that belong together stand. A
- * document that is built by it is valid against the schema of the format, whatever a mapping says.
+ * The elements of an XML format, as far as mappings fill them: their order, and the elements that group related values. A
+ * document built with it is valid against the schema of the format, whatever the mapping.
  */
 import { badRequest } from '../../platform/errors.ts'
 
@@ -9,43 +9,46 @@ export interface XmlStructure {
   readonly base: string
   /** Address of its schema. */
   readonly schema: string
-  /** Of the names of elements, with its colon. */
+  /** Prefix of the names of elements, with its colon. */
   readonly prefix: string
-  /** Of one object. */
+  /** The root of a document of one object. */
   readonly root: XmlElement
-  /** Of all of them. */
+  /** The root of a document of several objects. */
   readonly list: string
 }
 
-/** `first` and `last` are the limits of a range of dates, `address` is one of the web; absent: the text as it is. */
+/** `first` and `last` are the limits of a range of dates, `address` is a web address; absent: any text. */
 export type LeafKind = 'first' | 'last' | 'address'
 
 export interface XmlElement {
   readonly name: string
-  /** In the order of the schema. None: it has a text. */
+  /** In the order of the schema. None: the element contains text. */
   readonly children: readonly XmlElement[]
   /**
-   * Each value of a list has one of its own. What fields of the same group (`[group]`) say at the same place of their lists
-   * stands in the same one.
+   * Each value of a list has a separate element. Fields of the same group (`[group]`) share the element for values at the
+   * same place of their lists.
    */
   readonly unit: boolean
-  /** The groups that there are, each with what stands first in which child. Absent: a unit takes groups of any name. */
+  /**
+   * The allowed groups, each with the fixed elements at the beginning of its children. Absent: a unit takes groups of any
+   * name.
+   */
   readonly groups?: Readonly<Record<string, Readonly<Record<string, readonly FixedElement[]>>>>
-  /** The attribute that says the group. */
+  /** The attribute for the group. */
   readonly groupAttribute?: string
-  /** Texts in languages: in the element itself, or in a unit for each language. */
+  /** The place for texts in several languages: in the element itself, or in a unit for each language. */
   readonly language: 'here' | 'unit' | 'none'
   readonly attributes: Readonly<Record<string, string>>
-  /** It says the first language of the document. */
+  /** It has an attribute with the first language of the document. */
   readonly saysLanguage: boolean
-  /** A child without which it may not stand. */
+  /** A required child: without it, the element is not written. */
   readonly needs: string | null
   readonly kind: LeafKind | null
-  /** It stands once at most: of several texts the first. */
+  /** It may occur only once: of several texts, the first is written. */
   readonly single: boolean
 }
 
-/** An element that always says the same. */
+/** An element with a fixed content. */
 export interface FixedElement {
   readonly name: string
   readonly text?: string
@@ -58,7 +61,7 @@ export interface XmlStep {
   readonly group: string
 }
 
-/** The way to an element with a text, without the root. */
+/** The path to an element with a text, without the root. */
 export type XmlPath = readonly XmlStep[]
 
 type Told = Partial<Omit<XmlElement, 'name' | 'children'>>
@@ -79,7 +82,7 @@ export const holder = (name: string, children: readonly XmlElement[], told: Told
 export const unit = (name: string, children: readonly XmlElement[], told: Told = {}): XmlElement =>
   holder(name, children, { unit: true, ...told })
 
-/** Whether texts in several languages have a place at the end of a path. */
+/** Whether texts in several languages can be written at the end of a path. */
 export const takesLanguages = (path: XmlPath): boolean =>
   path.at(-1)?.element.language === 'here' || path.some(({ element }) => element.language === 'unit')
 
@@ -89,7 +92,7 @@ export const text = (name: string, told: Told = {}): XmlElement => holder(name, 
 /** Text without a language. */
 export const plain = (name: string, told: Told = {}): XmlElement => holder(name, [], told)
 
-/** Elements one in another, the last of them with what is given. */
+/** Elements one in another; the innermost has the given children. */
 export const nested = (path: string, inner: readonly XmlElement[]): XmlElement => {
   const [name = '', ...rest] = path.split('/')
   return holder(name, rest.length === 0 ? inner : [nested(rest.join('/'), inner)])

@@ -1,4 +1,4 @@
-/** The formats of XML that mappings write, by their namespaces. */
+/** The XML formats that mappings write, by their namespaces. */
 import { badRequest } from '../../platform/errors.ts'
 import type { ExportTag } from '../model.ts'
 import { lido } from './lido.ts'
@@ -9,12 +9,12 @@ const structures = new Map([lido, mods].map((structure) => [structure.base, stru
 
 export const xmlBases: readonly string[] = [...structures.keys()]
 
-/** Null: there is none for this namespace. */
+/** Null: there is no format with this namespace. */
 export function structureOf(base: string | null): XmlStructure | null {
   return base === null ? null : (structures.get(base) ?? null)
 }
 
-/** @throws {AppError} `ServerGeneric` where the format has no such element for texts, or not in languages */
+/** @throws {AppError} `ServerGeneric` where the format has no such element for texts, or the element has no languages */
 export function readElement(structure: XmlStructure, tag: ExportTag, place: string): ExportTag {
   const path = readXmlPath(structure, tag.path, place)
   if (!tag.l10n || takesLanguages(path)) return tag

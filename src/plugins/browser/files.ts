@@ -15,7 +15,7 @@ import { parsedJson } from '../run/answer.ts'
 export const bundleKinds = { js: 'url', css: 'css', html: 'html' } as const
 export type BundleKind = keyof typeof bundleKinds
 
-/** Something for browsers, which may have it already. */
+/** A file for browsers, which may have it in their cache. */
 export interface BrowserFile {
   readonly etag: string
   readonly type: string
@@ -28,7 +28,7 @@ export interface BrowserDeps {
   readonly folderOf: (plugin: Plugin) => Promise<PluginFolder>
 }
 
-/** What front ends load of plugins: nothing of it is secret, so nobody is asked who they are. */
+/** Files of plugins for front ends. They contain nothing secret, so they need no token. */
 export function createBrowserFiles({ plugins, folderOf }: BrowserDeps) {
   function enabled(name: string): Plugin {
     const plugin = plugins().byName.get(name)
@@ -37,7 +37,7 @@ export function createBrowserFiles({ plugins, folderOf }: BrowserDeps) {
     return plugin
   }
 
-  /** The file of a plugin that goes into a bundle; null: it has none. */
+  /** The part of a plugin in a bundle; null: it has none. */
   async function partOf(plugin: Plugin, kind: BundleKind) {
     const path = plugin.manifest.webfrontend[bundleKinds[kind]]
     if (typeof path !== 'string' || path === '') return null
@@ -59,7 +59,7 @@ export function createBrowserFiles({ plugins, folderOf }: BrowserDeps) {
       }
     },
 
-    /** The texts of all enabled plugins in a language; of two with one key the one of the later plugin. */
+    /** The texts of all enabled plugins in a language; if two have the same key, the later plugin's text is used. */
     async texts(language: string): Promise<Record<string, string>> {
       const all = await Promise.all(
         plugins().enabled.map(async (plugin) => {
@@ -73,7 +73,10 @@ export function createBrowserFiles({ plugins, folderOf }: BrowserDeps) {
       return merged
     },
 
-    /** A file of the folder that a plugin shows to browsers. @throws {AppError} `PluginNotFound`, `PluginDisabled`, `ResourceNotFound` */
+    /**
+     * A file of the folder that a plugin serves to browsers.
+     * @throws {AppError} `PluginNotFound`, `PluginDisabled`, `ResourceNotFound`
+     */
     async file(name: string, path: string): Promise<BrowserFile> {
       const plugin = enabled(name)
       const { staticFolder } = plugin.manifest
@@ -92,7 +95,7 @@ export function createBrowserFiles({ plugins, folderOf }: BrowserDeps) {
   }
 }
 
-/** Paths have the hash of their archive in them. */
+/** Paths contain the hash of their archive. */
 function tagOf(of: unknown): string {
   return `"${createHash('sha256').update(JSON.stringify(of)).digest('base64url').slice(0, 27)}"`
 }

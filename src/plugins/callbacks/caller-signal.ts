@@ -1,7 +1,7 @@
 import { AppError } from '../../platform/errors.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 
-/** Ends when nobody waits any more. */
+/** A signal that aborts when no caller waits any more. */
 export function signalOf(deadline: Deadline): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController()
   const gone = (): Error => deadline.over ?? new AppError('ClientClosedRequest')

@@ -2,9 +2,9 @@ import type { Column, Table } from '../../datamodel/model.ts'
 import { isObject } from '../manifest/reader.ts'
 
 /**
- * Programs that were written for other services with this interface look whether a text is `""`, where it is null here. A save
- * takes both for the same. So they are shown the one, and what they send back is the other again: else each text that they leave
- * alone would look changed.
+ * Programs written for other services with this interface expect `""` for an empty text, where it is null here. A save
+ * accepts both. So programs get `""`, and `""` in their answers becomes null again: otherwise each unchanged empty text
+ * would look changed.
  */
 type Block = Record<string, unknown>
 

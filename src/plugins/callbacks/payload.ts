@@ -6,7 +6,7 @@ import { withEmptyTexts, withoutEmptyTexts } from './empty-texts.ts'
 
 export type TableOf = (objecttype: string) => Table | undefined
 
-/** The objects of a change and what a program is told besides, as bytes. */
+/** The input of a program, as bytes: the objects of a change, and further information. */
 export async function payloadOf(info: object, objects: readonly PendingObject[], tableOf: TableOf): Promise<Buffer> {
   const parts = await mapYielding(
     objects,
@@ -30,7 +30,7 @@ function inBlock(object: Wire, tableOf: TableOf, map: typeof withEmptyTexts): Wi
   return table && isObject(block) ? { ...object, [table.name]: map(table, block) } : object
 }
 
-/** The objects of an answer by their hashes. @throws {Error} in words that go on from the name of the callback. */
+/** The objects of an answer by their hashes. @throws {Error} with a text that continues after the name of the callback. */
 export function replacementsIn(body: unknown, tableOf: TableOf): Replacement[] {
   if (isObject(body) && isObject(body.error)) throw new CallbackFailed('its error has no code')
   if (!isObject(body) || !Array.isArray(body.objects)) throw new CallbackFailed('its answer has no list objects')

@@ -19,18 +19,18 @@ export interface PreSaveOptions {
   readonly caller: Caller
   readonly services: Services
   readonly kept: KeptProcesses
-  /** Bytes of an answer. */
+  /** Most bytes of an answer. */
   readonly mostOutput: number
   readonly tableOf: TableOf
 }
 
 export interface Answered {
   readonly body: unknown
-  /** It ended with another code than 0. */
+  /** The program ended with another code than 0. */
   readonly failed: boolean
 }
 
-/** Programs that hear of changes of objects, and answer what becomes of these. */
+/** Runs the programs that are notified of changes of objects, and reads their answers. */
 export function createCallbacks({ caller, services, kept, mostOutput, tableOf }: PreSaveOptions) {
   async function once(call: Call, program: Program, input: Buffer | AsyncIterable<Buffer>): Promise<Answered> {
     const said: Buffer[] = []
@@ -75,7 +75,7 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     return { body: answer.body, failed: false }
   }
 
-  /** The whole answer, with the objects in it. */
+  /** Sends the objects to the program, and reads its whole answer, with the objects in it. */
   async function askWhole(
     { plugin, program }: { plugin: Plugin; program: Program },
     change: Pick<PendingChange, 'actor' | 'deadline' | 'request'>,
@@ -104,10 +104,13 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     ask,
     askWhole,
 
-    /** Runs a program once, and gives what it says as JSON. @throws {CallbackFailed} in words that go on from its name. */
+    /**
+     * Runs a program once; answers its output, parsed as JSON.
+     * @throws {CallbackFailed} with a text that continues after its name.
+     */
     say: once,
 
-    /** The steps of a plugin, in the order of its manifest; those whose callback is not there are left out. */
+    /** The steps of a plugin, in the order of its manifest. Steps whose callback does not exist are left out. */
     stepsOf(plugin: Plugin): SaveCallback[] {
       return plugin.manifest.steps.flatMap(({ callback, objecttypes }) => {
         const program = plugin.manifest.preSave.get(callback)
@@ -123,7 +126,7 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
   }
 }
 
-/** Kept processes serve one version of a plugin. */
+/** A kept process serves one version of a plugin. */
 export function keptKey(plugin: Plugin, { path }: Program): string {
   return `${plugin.name} ${plugin.package?.toString('hex') ?? plugin.path} ${path}`
 }

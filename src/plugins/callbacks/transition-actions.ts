@@ -11,8 +11,8 @@ export interface TransitionActionOptions {
 }
 
 /**
- * Actions of transitions that are asked before the write, as callbacks of the change. One whose plugin is off or whose callback
- * is gone refuses: a workflow that was set up to look at objects lets none pass unseen.
+ * Actions of transitions that run before the write, as callbacks of the change. If the plugin is off or the callback does
+ * not exist, the action refuses: a workflow that is to check objects must not let any pass unchecked.
  */
 export function createTransitionActions({ plugins, ask, askWebhook }: TransitionActionOptions) {
   async function askPlugin(

@@ -9,19 +9,19 @@ import { payloadOf, replacementsIn, type TableOf } from './payload.ts'
 
 export interface WebhookOptions extends Pick<CallerOptions, 'tokens' | 'apiUrl' | 'externalUrl'> {
   readonly webhooks: Pick<WebhookService, 'ask' | 'wantsToken'>
-  /** Calls of one webhook at a time. */
+  /** Calls of one webhook at the same time. */
   readonly places: number
-  /** Bytes of an answer. */
+  /** Most bytes of an answer. */
   readonly mostOutput: number
   readonly tableOf: TableOf
 }
 
 export type AskWebhook = ReturnType<typeof createWebhookAsking>
 
-/** Seconds for which a token of a call holds, should the service be killed meanwhile: longer than any call lasts. */
+/** Seconds for which a token of a call is valid if the service is killed meanwhile: longer than any call. */
 const tokenSeconds = 610
 
-/** Receivers of webhooks that are asked before a change is written: the contract of the programs, over HTTP. */
+/** Calls the receivers of webhooks before a change is written. The contract is that of the programs, over HTTP. */
 export function createWebhookAsking(options: WebhookOptions) {
   const { webhooks, tokens, apiUrl, externalUrl, places, mostOutput, tableOf } = options
   const shares = new Map<string, Shares>()

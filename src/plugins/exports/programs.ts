@@ -1,4 +1,4 @@
-/** Programs of plugins that rework an export, make files of it, and bring it away. */
+/** Programs of plugins that change an export, make files of it, and send it. */
 import type { Readable } from 'node:stream'
 import { CallbackFailed } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -11,19 +11,19 @@ import type { Call, Caller } from '../run/call.ts'
 import { execute } from '../run/execute.ts'
 import type { Services } from '../run/programs.ts'
 
-/** `export` reworks an export behind its run and makes its files, `transport` brings it away. */
+/** `export` changes an export after its run and makes its files; `transport` sends it. */
 export type ExportHook = 'export' | 'transport'
 
 export interface ExportCall {
   /** `<plugin>:<procedure>`. */
   readonly name: string
-  /** The user whose token the program gets. */
+  /** The user for the program's token. */
   readonly actor: Actor
-  /** The request that a file is made for. */
+  /** The request for which a file is made. */
   readonly request?: RequestFacts
-  /** The export as JSON, in pieces: begun once for each call. */
+  /** The export as JSON, in pieces: called once for each call of a program. */
   readonly document: () => AsyncIterable<Buffer>
-  /** Of the file that is to be made, as the program has named it; empty: the program is asked about the whole. */
+  /** The action of the file to be made, as named by the program; empty: the call is about the whole export. */
   readonly action?: string
   readonly transport?: unknown
   readonly secrets?: readonly string[]
@@ -39,9 +39,9 @@ export interface ExportProgramOptions {
   readonly say: ReturnType<typeof createCallbacks>['say']
 }
 
-/** Bytes of an export that stand in `%info.json%`, for programs that read no input; the system takes no longer argument. */
+/** Bytes of an export that may be in `%info.json%`, for programs that read no input; the system accepts no longer argument. */
 const longestArgument = 120_000
-/** Bytes of a file that may be a refusal. */
+/** Bytes of an output that may be a refusal. */
 const longestRefusal = 4096
 
 export function createExportPrograms({ plugins, caller, services, say }: ExportProgramOptions) {
@@ -62,7 +62,8 @@ export function createExportPrograms({ plugins, caller, services, say }: ExportP
     if (!found) throw new CallbackFailed('is not there, or the plugin is off')
     const { program } = found
     const more = { plugin_action: action, ...(transport === undefined ? {} : { transport }) }
-    // Callbacks of saves do not wait for exports, and no export for a file that a program of the same plugin makes for it.
+    // Callbacks of saves do not wait for exports, and an export does not wait for a file that a program of the same
+    // plugin makes for it.
     const places = action === '' ? 'exports' : 'files of exports'
     const asked = { ...found, actor, request: request ?? null, more, signal, places, ...(secrets ? { secrets } : {}) }
     return caller.run(asked, async (call) => {
@@ -83,8 +84,8 @@ export function createExportPrograms({ plugins, caller, services, say }: ExportP
     knows: (hook: ExportHook, name: string): boolean => find(hook, name) !== null,
 
     /**
-     * Asks a program, and gives what it says as JSON. @throws {CallbackFailed} in words that go on from its name; of it {NoPlace}
-     * where it was not asked
+     * Runs a program; answers its output, parsed as JSON.
+     * @throws {CallbackFailed} with a text that continues after its name, {NoPlace} where it was not run
      */
     async ask(hook: ExportHook, call: ExportCall): Promise<unknown> {
       const { body, failed } = await run(hook, call, say)
@@ -94,8 +95,8 @@ export function createExportPrograms({ plugins, caller, services, say }: ExportP
     },
 
     /**
-     * Has a program make a file: `take` gets what it says, and answers with its length and its beginning.
-     * @throws {AppError} what the program refuses with @throws {CallbackFailed} as `ask`
+     * Has a program make a file: `take` reads its output, and answers with its length and its beginning.
+     * @throws {AppError} the refusal of the program @throws {CallbackFailed} as `ask`
      */
     async make(
       call: ExportCall & { readonly action: string },
@@ -125,7 +126,7 @@ export function createExportPrograms({ plugins, caller, services, say }: ExportP
 const saidOf = ({ foreign, message }: Refusal): string =>
   message === foreign.code ? message : `${foreign.code}: ${message}`
 
-/** What a program reads. */
+/** The input of a program. */
 async function* payloadOf(info: object, more: object, document: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const told = JSON.stringify({ info, ...more })
   yield Buffer.from(`${told.slice(0, -1)},"export":`)

@@ -2,8 +2,8 @@ import { fileTypeFromBuffer } from 'file-type'
 import { withoutEnd } from '../../platform/values/text.ts'
 
 /**
- * The content type of what an extension says, by its beginning: programs cannot name one. What looks like a page is text all
- * the same, unless the manifest says so: it would run in the browser with the rights of whoever looks at it.
+ * The content type of an extension's output, by its beginning: programs cannot name one. Output that looks like a web
+ * page is sent as text, unless the manifest allows pages: a page would run in the browser with the rights of its reader.
  */
 export async function contentTypeOf(head: Buffer): Promise<string> {
   if (head.length === 0) return 'application/octet-stream'
@@ -14,7 +14,7 @@ export async function contentTypeOf(head: Buffer): Promise<string> {
   return /^\s*[[{]/.test(text) ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8'
 }
 
-/** As a header can have it. */
+/** The text in a form allowed in a header. */
 export function headerText(text: string): string {
   return text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 500)
 }

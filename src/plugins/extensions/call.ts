@@ -25,7 +25,7 @@ export interface ExtensionAnswer {
   readonly body: Buffer | Readable
 }
 
-/** An extension has failed; `refusal`: what it said of it. */
+/** An extension has failed; `refusal`: the reason that it gave. */
 export class ExtensionFailed extends AppError {
   readonly reason: string
   readonly refusal: Refusal | null
@@ -41,12 +41,12 @@ export class ExtensionFailed extends AppError {
   }
 }
 
-/** Bytes that are held back until it is known how the program ends. */
+/** Bytes that are held back until the program has ended. */
 const heldBack = 4096
 
 /**
- * Runs an extension. Short answers are known whole before anything is sent, so that a failure can be told by its status;
- * longer ones go to the client as they come, and break off when the program fails. @throws {ExtensionFailed}
+ * Runs an extension. Short answers are complete before anything is sent, so that a failure gets an error status. Longer
+ * answers are streamed to the client, and break off when the program fails. @throws {ExtensionFailed}
  */
 export async function callExtension(
   { caller, services }: { readonly caller: Caller; readonly services: Services },
@@ -70,7 +70,7 @@ export async function callExtension(
         }
       }
     } catch {
-      // It was closed with its program, or nobody takes the answer; how the program ended says the rest.
+      // The stream was closed with its program, or the client has left; the end of the program tells which.
     }
   }
 
@@ -78,7 +78,7 @@ export async function callExtension(
     streaming = true
     const first = Buffer.concat(head)
     head = []
-    // Whoever goes away takes the program with them.
+    // When the client closes the connection, the program is stopped.
     rest.once('close', () => stop.abort(new AppError('ClientClosedRequest')))
     begun.resolve({ type: program.contentType ?? (await contentTypeOf(first)), body: rest })
     await write(first)

@@ -13,14 +13,14 @@ export interface FoundOnDisk extends FolderContent {
   readonly path: string
 }
 
-/** Folders below each other that are searched: a loop of links ends somewhere. */
+/** Levels of folders that are searched: so a loop of links ends. */
 const deepest = 10
 const mostFolders = 20_000
 
 /**
- * The plugins in the folders of the configuration: each folder with a manifest is one, and is not searched any further. Names
- * are literal; those that begin with a dot are left out. One that cannot be read is told and left out.
- * @throws {Error} when two have one name: nobody could say which of them is meant.
+ * The plugins in the folders of the configuration: each folder with a manifest is one, and is not searched any further.
+ * Names are literal; names that begin with a dot are left out. An unreadable plugin is logged and left out.
+ * @throws {Error} when two plugins have the same name: it would be unclear which of them is meant.
  */
 export async function findOnDisk(paths: readonly string[], log: Logger): Promise<FoundOnDisk[]> {
   const found = new Map<string, FoundOnDisk>()
@@ -54,7 +54,7 @@ export async function findOnDisk(paths: readonly string[], log: Logger): Promise
   return [...found.values()]
 }
 
-/** Notes what was found; new plugins are off. Those whose name an installed one has are left out. */
+/** Registers the found plugins; new plugins are off. A plugin with the name of an installed one is left out. */
 export async function registerFound(
   { db, bus, folders, log }: { db: Db; bus: Bus; folders: Pick<Folders, 'ofDisk'>; log: Logger },
   found: readonly FoundOnDisk[],

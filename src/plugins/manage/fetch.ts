@@ -9,7 +9,7 @@ export interface FetchOptions {
   readonly pace: Pace
 }
 
-/** An archive at an address; null: it is the one that is known by the tag. */
+/** An archive from an address; null: it has not changed, by its tag. */
 export interface FetchedArchive {
   readonly content: AsyncIterable<Buffer>
   readonly etag: string | null
@@ -20,7 +20,7 @@ const patience = 30_000
 const most = 600_000
 const longestUrl = 2000
 
-/** @throws {AppError} when it can be no address of a plugin. */
+/** @throws {AppError} when it cannot be the address of a plugin. */
 export function checkedUrl(text: string): string {
   const url = URL.parse(text)
   if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && url.href.length <= longestUrl)
@@ -28,7 +28,7 @@ export function checkedUrl(text: string): string {
   throw badRequest('The address of a plugin begins with http:// or https:// and carries no password.', { name: 'url' })
 }
 
-/** @throws {AppError} when it cannot be had. */
+/** @throws {AppError} when it cannot be fetched. */
 export async function fetchArchive(
   { rules, pace }: FetchOptions,
   url: string,
@@ -56,7 +56,7 @@ export async function fetchArchive(
   }
 }
 
-/** Nothing of what addresses names have in the service's own network is told. */
+/** The message reveals nothing of the service's own network. */
 export function fetchFailed(url: string, error: unknown) {
   const { code, message } = error as NodeJS.ErrnoException
   const reason = error instanceof RefusedAddress ? 'the address is not allowed' : (code ?? message)

@@ -3,7 +3,7 @@ import type { Plugin } from '../model.ts'
 import type { PluginInput } from '../schema.ts'
 import { checkedUrl } from './fetch.ts'
 
-/** What stays as it is while a plugin is there. @throws {AppError} naming what cannot be changed. */
+/** Checks the members that cannot be changed while a plugin is installed. @throws {AppError} naming the member. */
 export function assertReadOnlyFields(plugin: Plugin, { id, type, url, zip_file, update_policy }: PluginInput): void {
   if (id !== undefined && id !== plugin.id)
     throw badRequest(`id must be ${plugin.id}, as in the address`, { name: 'id' })
@@ -18,7 +18,7 @@ export function assertReadOnlyFields(plugin: Plugin, { id, type, url, zip_file, 
   }
 }
 
-/** Where a new plugin comes from. @throws {AppError} when that is not said, or said twice. */
+/** The source of a new plugin. @throws {AppError} when there is none, or more than one. */
 export function sourceOf({ type, zip_file, url }: PluginInput) {
   if (type === 'zip' && zip_file && url == null) return { kind: 'zip', fileId: zip_file._id } as const
   if (type === 'url' && url != null && zip_file == null) return { kind: 'url', url: checkedUrl(url) } as const

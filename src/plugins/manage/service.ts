@@ -27,24 +27,24 @@ export interface ManageOptions {
   readonly log: Logger
   readonly plugins: Pick<KeptPlugins, 'get' | 'renewed'>
   readonly folders: Folders
-  /** The archive that was uploaded as a file. @throws {AppError} when the actor may not have it. */
+  /** The content of an uploaded archive. @throws {AppError} when the actor may not have it. */
   readonly openFile: (actor: Actor, id: number) => Promise<Readable>
   readonly outgoing: FetchOptions
   readonly externalUrl: string
   readonly mayInstall: boolean
   readonly readOnly: boolean
-  /** What keeps programs of a plugin from being run here; null: nothing. */
+  /** The reason why programs of a plugin cannot run here; null: they can. */
   readonly problemOf: (plugin: Plugin) => Promise<string | null>
   readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
-  /** Takes over what the plugins add to the datamodel, with the change of the plugins. */
+  /** Updates the types that plugins add to the datamodel, in the transaction that changes the plugins. */
   readonly takeCustomTypes: (tx: Tx) => Promise<void>
-  /** Folders of the configuration, as far as they have plugins. */
+  /** Whether a path is a configured folder with plugins. */
   readonly onDisk: (path: string) => boolean
 }
 
 export type PluginManagement = ReturnType<typeof createPluginManagement>
 
-/** Milliseconds between two looks for addresses that are due. */
+/** Milliseconds between two checks for due addresses. */
 const lookEvery = 10_000
 
 export function createPluginManagement(options: ManageOptions) {
@@ -76,7 +76,7 @@ export function createPluginManagement(options: ManageOptions) {
     await bus.publish(tx, pluginTopic)
   }
 
-  /** What an archive adds to the row of its plugin. */
+  /** Stores an archive; answers the members for the row of its plugin. */
   async function stored(tx: Tx, { sha256, archive, size, raw, buildInfo }: Arrived) {
     await storePackage(tx, sha256, archive, size)
     return { package: sha256, manifest: raw, buildInfo }
@@ -106,7 +106,7 @@ export function createPluginManagement(options: ManageOptions) {
     }
   }
 
-  /** Puts another archive in the place of the one that a plugin has. */
+  /** Replaces the archive of a plugin. */
   async function replace(
     actor: Actor | null,
     id: number,
@@ -164,7 +164,7 @@ export function createPluginManagement(options: ManageOptions) {
     onFailure: (error) => log.warn({ err: error }, 'plugins could not be looked at for updates'),
   })
 
-  /** As it is now: another process may have installed or switched it a moment ago. */
+  /** Reads the present state: another process may have installed or switched it a moment ago. */
   async function find(id: number): Promise<Plugin> {
     const plugin = [...(await plugins.renewed()).byName.values()].find((one) => one.id === id)
     if (!plugin) throw new AppError('PluginNotFound', { id })
@@ -229,7 +229,7 @@ export function createPluginManagement(options: ManageOptions) {
       }
     },
 
-    /** Switches a plugin on or off, or puts another archive in the place of its own. */
+    /** Switches a plugin on or off, or replaces its archive. */
     async update(actor: Actor, id: number, input: PluginInput): Promise<ManagedPlugin> {
       requireRight(actor, managePlugins)
       const plugin = await find(id)
@@ -258,7 +258,7 @@ export function createPluginManagement(options: ManageOptions) {
       return rendered(id)
     },
 
-    /** Removes a plugin with its settings. One in a folder of the configuration can be switched off only. */
+    /** Removes a plugin with its settings. A plugin in a folder of the configuration can only be switched off. */
     async remove(actor: Actor, id: number): Promise<void> {
       requireRight(actor, managePlugins)
       const plugin = await find(id)
@@ -276,7 +276,7 @@ export function createPluginManagement(options: ManageOptions) {
       await plugins.renewed()
     },
 
-    /** Looks now at the addresses that are due. */
+    /** Checks the due addresses now. */
     lookForUpdates: updates.run,
     close: updates.close,
   }

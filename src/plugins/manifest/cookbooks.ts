@@ -1,4 +1,4 @@
-/** What a plugin makes of files (`fas_config`). */
+/** The renditions and metadata that a plugin makes of files (`fas_config`). */
 import { AppError } from '../../platform/errors.ts'
 import {
   type AddedMetadata,
@@ -18,12 +18,12 @@ const classes: readonly RecipeClass[] = ['audio', 'image', 'office', 'video']
 
 const mostRows = 100
 
-/** `fas_config` with the contents of the files that it names in their places; see `packages/read-folder.ts`. */
+/** Reads `fas_config`, in which file names are already replaced by the contents of the files; see `packages/read-folder.ts`. */
 export function readProduce(place: Place, plugin: string): Produce {
   place.knows('produce_config', 'cookbooks')
   const config = place.at('produce_config')
   const books = place.at('cookbooks').items(mostRows)
-  // One that was stored by a release that did not read the files names them only.
+  // An earlier release did not read these files: its stored manifests contain only their names.
   if ([config, ...books].some(({ value }) => typeof value === 'string')) {
     place.ignored.add(place.path)
     return { renditions: [], metadata: [] }
@@ -58,8 +58,8 @@ function readCookbook(book: Place, plugin: string): [string, Recipe][] {
 }
 
 /**
- * Nothing in recipes keeps a plugin from being installed, since they may be written for another service: what cannot be read is
- * named, and not used.
+ * A wrong recipe does not prevent the installation of a plugin, since recipes may be written for another service: recipes
+ * that cannot be read are listed, and not used.
  */
 function usable<T>(entry: Place, read: (entry: Place) => T | null): T | null {
   try {
@@ -71,10 +71,10 @@ function usable<T>(entry: Place, read: (entry: Place) => T | null): T | null {
   }
 }
 
-/** Null: it says something that has no effect here, and is not used. */
+/** Null: it has a member without effect here, so it is not used. */
 function readRecipe(entry: Place): Recipe | null {
   entry.knows('class', 'description', 'displayname', 'extensions', 'params', 'execs', 'metadata')
-  // What a mapping asks for when it is used.
+  // Recipes that run when a mapping asks for them.
   if (!entry.at('dynamic').absent) return null
   const kind = entry.at('class').text(64)
   const known = ([...classes, ofMetadata] as const).find((one) => one === kind)
@@ -204,7 +204,7 @@ const readMetadata =
     const off = ['includeversions', 'metadata_request_only'].filter((key) => entry.at(key).value === false)
     entry.knows('recipename', 'extensions', 'params', ...off)
     const recipe = usedRecipe(entry, recipes)
-    // What is to be read only when a mapping asks for it is never read here.
+    // Recipes for metadata that only a mapping may ask for never run here.
     if (!recipe || entry.at('metadata_request_only').value === true) return null
     if (recipe.class !== ofMetadata) throw entry.at('recipename').wrong(`a recipe of the class ${ofMetadata}`)
     const extensions = bothOf(readExtensions(entry.at('extensions')), recipe.extensions)
@@ -225,7 +225,7 @@ function usedRecipe(entry: Place, recipes: Recipes): UsedRecipe | null {
   return { ...recipe, name, params }
 }
 
-/** Extensions that both name, where none is all; null: there is none. */
+/** Extensions in both lists, where an empty list means all; null: there is none. */
 function bothOf(left: readonly string[], right: readonly string[]): readonly string[] | null {
   if (left.length === 0 || right.length === 0) return left.length === 0 ? right : left
   const both = left.filter((extension) => right.includes(extension))
@@ -250,7 +250,7 @@ function named(place: Place): string {
 
 const isName = (name: string): boolean => /^[\w-]{1,100}$/.test(name)
 
-/** A file in the folder of the call. */
+/** The name of a file in the folder of the call. */
 function fileName(place: Place): string {
   const name = place.text(200)
   if (!/^\w[\w .-]*$/.test(name)) throw place.wrong('the name of a file, without a folder')

@@ -3,7 +3,7 @@ import type { AddedType, ConfigSection, Updater } from './model.ts'
 import { readSetting, readSingleProgram, shortest } from './programs.ts'
 import type { Place } from './reader.ts'
 
-/** Records that an updater is given at a time, at most and where nothing is said. */
+/** Records that an updater gets at a time: the limit, and the default. */
 const mostAtOnce = 100
 export const usualDays = 30
 
@@ -45,7 +45,7 @@ function readUpdater(update: Place): Updater {
   }
 }
 
-/** A setting that is no number of days says nothing: its place. */
+/** Places of settings that are no number of days: these have no effect. */
 export function wrongIntervals(types: Iterable<AddedType>, baseConfig: readonly ConfigSection[]): string[] {
   return Array.from(types).flatMap(({ update }) => {
     if (!update?.interval) return []

@@ -5,13 +5,13 @@ import type { AddedRight, ConfigSection, Manifest, Program, Step } from './model
 import { readProgram, readSingleProgram } from './programs.ts'
 import { Place, wrongManifest } from './reader.ts'
 
-/** Names of plugins, as addresses and the base configuration have them. */
+/** Names of plugins, for addresses and the base configuration. */
 const namePattern = /^[a-z][a-z0-9_-]*[a-z0-9]$/
 const longestName = 100
 
 /**
- * What a manifest says, checked. Parts that have no effect here are kept and named in `unsupported`, so that plugins of other
- * systems install as they are. @throws {AppError} with the place of what is wrong.
+ * Reads and checks a manifest. Parts without effect here are kept and listed in `unsupported`, so that plugins for other
+ * systems can be installed unchanged. @throws {AppError} with the place of the error.
  */
 export function readManifest(raw: Record<string, unknown>): Manifest {
   const ignored = new Set<string>()
@@ -84,7 +84,7 @@ function assertInside(place: Place): string {
   return steps.join('/')
 }
 
-/** Without a folder nothing is served: the programs of a plugin are for nobody to read. */
+/** Without a folder no file is served: the programs of a plugin must not be readable. */
 function readStaticFolder(place: Place): string | null {
   const path = place.absent ? '' : assertInside(place)
   return path === '' ? null : path
@@ -105,7 +105,10 @@ function programsOf(callbacks: Place) {
   return new Map(callbacks.members(200).map(([name, entry]) => [name, readProgram(entry)]))
 }
 
-/** One that ends with its call: what it says may be the content of a file, which has no end but that of the program. */
+/**
+ * A program that ends with its call: its output may be the content of a file, whose end is only marked by the end of the
+ * program.
+ */
 function readExportProgram([name, entry]: [string, Place]): [string, Program] {
   const program = readProgram(entry)
   if (program.keep) throw entry.at('exec').at('keep').wrong('left out: programs of exports end with their call')
@@ -126,7 +129,7 @@ function readStep(step: Place): Step {
   return { name: step.at('name').textOr('', 1000), callback: step.at('callback').text(200), objecttypes }
 }
 
-/** Programs that change what uploads into collections make of files; what is set for each collection is for front ends. */
+/** Programs that change the objects made of uploads into collections. Their settings in each collection are for front ends. */
 function readUploads(place: Place) {
   return new Map(
     place.members(200).map(([name, entry]) => {
@@ -192,7 +195,7 @@ function readEvent([name, entry]: [string, Place]) {
   return [name, { user: entry.at('user').flag() }] as const
 }
 
-/** The manifest with its name, which the folder that it lies in must have as well. @throws {AppError} */
+/** Checks that the name in the manifest is also the name of its folder. @throws {AppError} */
 export function assertFolder(manifest: Manifest, folder: string): void {
   if (manifest.name === folder) return
   throw wrongManifest(`plugin.name must be ${folder}, as the folder is called`, { path: 'plugin.name', folder })

@@ -1,7 +1,7 @@
 /**
- * A *manifest* says what a plugin is and what it adds; its *programs* are how callbacks and extensions are run. A *program*
- * is a row of *commands* in one empty folder. A *recipe* is a program that makes one file of another (a rendition), or that says
- * something of it (the class `_metadata`); *cookbooks* name recipes.
+ * A *manifest* describes a plugin and its additions; its *programs* are the code of callbacks and extensions. A *program*
+ * is a list of *commands* that run in one empty folder. A *recipe* is a program that makes a file from another (a
+ * rendition), or that reads metadata of it (the class `_metadata`); *cookbooks* name recipes.
  */
 
 import type { CustomMember } from '../../datamodel/service.ts'
@@ -13,25 +13,25 @@ export type Texts = Readonly<Record<string, string>>
 export interface Command {
   readonly prog: string
   readonly args: readonly string[]
-  /** It is given the body of the call. */
+  /** The body of the call is its input. */
   readonly takesInput: boolean
-  /** What it says is the answer. */
+  /** Its output is the answer. */
   readonly givesOutput: boolean
   readonly seconds: number | null
 }
 
 export interface Program {
-  /** Where it stands in the manifest. */
+  /** Its place in the manifest. */
   readonly path: string
   readonly service: string
   readonly seconds: number | null
   readonly commands: readonly Command[]
-  /** It stays, and answers one line of JSON with another. */
+  /** The process is kept, and answers each line of JSON with one line. */
   readonly keep: boolean
   readonly pluginUser: PluginUser | null
 }
 
-/** Whose token a program gets besides that of the caller. */
+/** The user for whom a program gets a second token besides that of the caller. */
 export type PluginUser =
   | { readonly kind: 'reference'; readonly reference: string; readonly optional: boolean }
   | { readonly kind: 'config'; readonly section: string; readonly parameter: string }
@@ -40,7 +40,7 @@ export type PluginUser =
 export interface Step {
   readonly name: string
   readonly callback: string
-  /** null: of all types. */
+  /** null: for all types. */
   readonly objecttypes: readonly string[] | null
 }
 
@@ -67,54 +67,54 @@ export interface AddedType {
   readonly update: Updater | null
 }
 
-/** What brings values of a type up to date. */
+/** The program that updates values of a type. */
 export interface Updater {
   readonly program: Program
-  /** Records that it is given at a time. */
+  /** Records that it gets at a time. */
   readonly batchSize: number
-  /** Days after which a record is asked for again. */
+  /** Days after which a record is updated again. */
   readonly expiresDays: number
-  /** The setting of the plugin that says another number of days; 0: none are asked for. `path`: where the manifest names it. */
+  /** The setting of the plugin with another number of days; 0: no updates. `path`: its place in the manifest. */
   readonly interval: { readonly section: string; readonly parameter: string; readonly path: string } | null
 }
 
-/** Classes of files that renditions are made of. */
+/** Classes of files for which renditions can be made. */
 export type RecipeClass = 'audio' | 'image' | 'office' | 'video'
 
-/** The class of recipes that say something of files. */
+/** The class of recipes that read metadata of files. */
 export const ofMetadata = '_metadata'
 
 /** An argument of a recipe's command. */
 export type RecipeArgument =
   | string
-  /** The path of the file that it works on, under that name; null: one of the service. */
+  /** The path of the source file, under that name; null: a name given by the service. */
   | { readonly kind: 'source'; readonly name: string | null }
-  /** The path of a file that it writes. */
+  /** The path of the file to be written. */
   | { readonly kind: 'target'; readonly name: string }
 
 export interface RecipeCommand extends Pick<Command, 'prog' | 'seconds'> {
   readonly args: readonly RecipeArgument[]
-  /** The file that takes what it says; null: nothing does. */
+  /** The file for its output; null: the output is not used. */
   readonly output: string | null
 }
 
 export interface Recipe {
-  /** Where it stands in the manifest. */
+  /** Its place in the manifest. */
   readonly path: string
   readonly class: RecipeClass | typeof ofMetadata
-  /** Of the files that it takes; none: all of the class. */
+  /** Extensions of the files that it accepts; none: all of the class. */
   readonly extensions: readonly string[]
   readonly params: readonly string[]
   readonly service: string
   readonly seconds: number | null
-  /** Of what it makes; null: as its file is called. */
+  /** The extension of its output; null: that of the file name. */
   readonly extension: string | null
   readonly commands: readonly RecipeCommand[]
-  /** Files that it writes of what it has found. */
+  /** Files into which it writes the metadata that it has read. */
   readonly metadata: readonly { readonly file: string; readonly fulltext: boolean }[]
 }
 
-/** A recipe as it is used. */
+/** A recipe with its parameters. */
 export interface UsedRecipe extends Omit<Recipe, 'params'> {
   /** `<plugin>:<cookbook>:<recipe>` */
   readonly name: string
@@ -125,7 +125,7 @@ export interface AddedRendition {
   readonly class: RecipeClass
   readonly name: string
   readonly displayname: Texts
-  /** Another rendition that it is made of; empty: the original. */
+  /** The rendition that is its source; empty: the original. */
   readonly source: string
   readonly extensions: readonly string[]
   readonly rightsManagement: boolean
@@ -138,7 +138,7 @@ export interface AddedMetadata {
   readonly recipe: UsedRecipe
 }
 
-/** What a plugin makes of files. */
+/** The renditions and metadata that a plugin makes of files. */
 export interface Produce {
   readonly renditions: readonly AddedRendition[]
   readonly metadata: readonly AddedMetadata[]
@@ -154,28 +154,28 @@ export interface Manifest {
   readonly server: Readonly<Record<string, unknown>> | null
   readonly webfrontend: Readonly<Record<string, unknown>>
   readonly custom: Readonly<Record<string, unknown>> | null
-  /** The folder that is served to browsers; null: none. */
+  /** The folder served to browsers; null: none. */
   readonly staticFolder: string | null
   readonly dependencies: readonly string[]
   readonly extensions: ReadonlyMap<string, Program & { readonly contentType: string | null }>
   readonly steps: readonly Step[]
   readonly preSave: ReadonlyMap<string, Program>
   readonly transitions: ReadonlyMap<string, Program>
-  /** Programs that rework exports and make files of them. */
+  /** Programs that change exports and make files of them. */
   readonly exports: ReadonlyMap<string, Program>
-  /** Programs that bring exports away. */
+  /** Programs that send exports. */
   readonly exportTransports: ReadonlyMap<string, Program>
-  /** As it is told to front ends. */
+  /** As front ends get it. */
   readonly collectionUpload: Readonly<Record<string, unknown>>
-  /** Programs that change what uploads into collections make of files. */
+  /** Programs that change the objects made of uploads into collections. */
   readonly uploads: ReadonlyMap<string, Program>
   readonly baseConfig: readonly ConfigSection[]
   readonly systemRights: readonly AddedRight[]
   readonly customTypes: ReadonlyMap<string, AddedType>
-  /** Types of events, and whether these name who wrote them. */
+  /** Types of events, and whether such events name the user who wrote them. */
   readonly events: ReadonlyMap<string, { readonly user: boolean }>
-  /** What it makes of files. */
+  /** The renditions and metadata that it makes of files. */
   readonly produce: Produce
-  /** What of it has no effect here, by its place. */
+  /** Places of the parts that have no effect here. */
   readonly unsupported: readonly string[]
 }

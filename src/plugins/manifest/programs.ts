@@ -1,17 +1,17 @@
 import type { Command, PluginUser, Program } from './model.ts'
 import type { Place } from './reader.ts'
 
-/** No program has more time than this, whatever its manifest says. */
+/** The time limit of all programs, whatever the manifest says. */
 export const longestSeconds = 3600
 
-/** The same of what is not asked over and over by one process. */
+/** The same for programs that cannot answer several calls with one process. */
 export function readSingleProgram(entry: Place, ...further: string[]): Program {
   const program = readProgram(entry, ...further)
   if (program.keep) throw entry.at('exec').at('keep').wrong('left out: only callbacks are asked over and over')
   return program
 }
 
-/** What stands at a callback or an extension: `exec`, and for whom it acts. */
+/** The members of a callback or an extension: `exec`, and the user for whom it acts. */
 export function readProgram(entry: Place, ...further: string[]): Program {
   entry.knows('exec', 'plugin_user', ...further)
   const exec = entry.at('exec')
@@ -57,7 +57,7 @@ function readArgument(argument: Place): string {
   return argument.at('value').text()
 }
 
-/** Addresses in place of a body were never replaced by anything: such a stream has nothing in it. */
+/** The manifest may give addresses in place of a body; these have never had an effect, and such a stream is empty. */
 function isBody(stream: Place): boolean {
   if (stream.absent) return false
   stream.knows('type')
@@ -79,7 +79,7 @@ function readPluginUser(user: Place): PluginUser | null {
   return { kind: 'config', ...readSetting(user.at('base_config')) }
 }
 
-/** The name of a setting of the plugin. Names of sections may have dots, those of parameters have none. */
+/** The name of a setting of the plugin. Names of sections may have dots; names of parameters may not. */
 export function readSetting(place: Place): { readonly section: string; readonly parameter: string } {
   const setting = place.text(300)
   const dot = setting.lastIndexOf('.')

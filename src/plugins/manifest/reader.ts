@@ -1,10 +1,10 @@
 import { type AppError, badRequest } from '../../platform/errors.ts'
 
-/** A value of a manifest, and where it stands: whatever is wrong is told by its place. */
+/** A value of a manifest, and its place there, which error messages name. */
 export class Place {
   readonly value: unknown
   readonly path: string
-  /** Told of what has no effect. */
+  /** Collects the places of members without effect. */
   readonly ignored: Set<string>
 
   constructor(value: unknown, path: string, ignored: Set<string>) {
@@ -17,7 +17,7 @@ export class Place {
     return wrongManifest(`${this.path} must be ${expected}`, { path: this.path, expected })
   }
 
-  /** Nothing stands there: an empty value in YAML is null. */
+  /** There is no value: an empty value in YAML is null. */
   get absent(): boolean {
     return this.value === undefined || this.value === null
   }
@@ -47,7 +47,7 @@ export class Place {
     return this.value.map((item, index) => new Place(item, `${this.path}.${index}`, this.ignored))
   }
 
-  /** A text; a number or a truth stands for the text that it is written as. */
+  /** A text; a number or a boolean counts as its text. */
   text(most = 10_000): string {
     const text = ['number', 'boolean'].includes(typeof this.value) ? String(this.value) : this.value
     if (typeof text !== 'string') throw this.wrong('text')
@@ -65,18 +65,18 @@ export class Place {
     return this.value
   }
 
-  /** Texts by language; a text alone is one for all. */
+  /** Texts by language; a plain text is for all languages. */
   texts(): Record<string, string> {
     if (typeof this.value === 'string') return { 'en-US': this.text() }
     return Object.fromEntries(this.members(200).map(([language, text]) => [language, text.text()]))
   }
 
-  /** Names whatever else stands there than these. */
+  /** Notes all members except these as ignored. */
   knows(...keys: string[]): void {
     for (const key of Object.keys(this.object())) if (!keys.includes(key)) this.ignored.add(this.at(key).path)
   }
 
-  /** Seconds: a number, or as `90s`, `1m30s`. */
+  /** Seconds: a number, or a text such as `90s`, `1m30s`. */
   seconds(): number | null {
     if (this.absent) return null
     const { value } = this
@@ -101,7 +101,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 export const manifestName = 'manifest.yml'
 
-/** `name`: a file that the manifest names, where it is about that. */
+/** `name`: the file named by the manifest, if the error is in that file. */
 export function wrongManifest(message: string, parameters: Record<string, unknown> = {}): AppError {
   const { name = manifestName } = parameters
   return badRequest(`${name}: ${message}`, { name, ...parameters })

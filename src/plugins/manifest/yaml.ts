@@ -3,14 +3,14 @@ import type { AppError } from '../../platform/errors.ts'
 import { assertStorable } from '../../platform/values/text.ts'
 import { isObject, manifestName, wrongManifest } from './reader.ts'
 
-/** Bytes of a manifest: the longest known has a sixth of it, and nobody else is served while one is read. */
+/** Bytes of a manifest: the longest known has a sixth of it. While one is read, the process answers no other request. */
 export const longestManifest = 64 * 1024
-/** Aliases may stand for each other's contents, but not grow without end. */
+/** Aliases may refer to each other, but only so many times. */
 const mostAliases = 100
 const deepest = 60
 const mostBrackets = 2000
 const mostMarks = 100
-/** Names and values in it once aliases are resolved. */
+/** Names and values in a manifest after aliases are resolved. */
 const mostValues = 20_000
 
 /** A manifest, or a file that it names, as JSON. @throws {AppError} that names the file and the line. */
@@ -40,11 +40,11 @@ export function readYaml(bytes: Buffer, name = manifestName): Record<string, unk
   if (!isObject(value)) throw wrong('it must be an object')
   assertSmall(value)
   assertStorable(value, 'manifest')
-  // Dates and the like become what they are in JSON.
+  // Dates and similar values become their JSON form.
   return JSON.parse(JSON.stringify(value)) as Record<string, unknown>
 }
 
-/** The version 1.0 is not the number 1. */
+/** The text `1.0` of a version must not become the number 1. */
 function keepVersion(contents: unknown): void {
   if (!isMap(contents)) return
   const plugin = contents.get('plugin', true) as unknown
@@ -68,14 +68,17 @@ function assertSmall(value: unknown): void {
   count(value, 0)
 }
 
-/** The reader follows what is nested by itself, which takes seconds before it gives up: so much of it is no manifest. */
+/**
+ * The YAML parser handles nesting by recursion, which takes seconds before it gives up: text with so many brackets is
+ * refused.
+ */
 function assertFlat(text: string): void {
   let brackets = 0
   let marks = 0
   for (let at = 0; at < text.length; at++) {
     const character = text[at] as string
     if (character === '[' || character === '{') brackets++
-    // `- - - -` opens a list with each of them.
+    // Each dash of `- - - -` opens a list.
     if (character === '-' || character === '?' || character === ':') marks++
     else if (character !== ' ' && character !== '\t') marks = 0
     if (brackets > mostBrackets || marks > mostMarks) throw wrongManifest('it opens too many lists and objects')

@@ -12,24 +12,24 @@ import { type FolderContent, readPluginFolder } from './read-folder.ts'
 import { readPackage } from './store.ts'
 import { badArchive, unpack } from './unpack.ts'
 
-/** Bytes of an archive. */
+/** Most bytes of an archive. */
 export const longestArchive = 256_000_000
 
-/** Where the files of a plugin lie in this process. */
+/** The paths of a plugin's files in this process. */
 export interface PluginFolder {
-  /** What programs are told as the folder of the plugin. */
+  /** The path that programs get as the folder of the plugin. */
   readonly root: string
   /** Its texts, one file for each language. */
   readonly texts: string
 }
 
-/** An archive that has been unpacked to be looked at; it is kept by `keep`, or removed by `discard`. */
+/** An archive that has been unpacked and read; `keep` keeps it, `discard` removes it. */
 export interface Arrived extends FolderContent {
   readonly sha256: Buffer
   readonly size: number
   /** The archive itself. */
   readonly archive: string
-  /** Makes it the folder of the plugin in this process. */
+  /** Makes the unpacked folder the folder of the plugin in this process. */
   keep(): Promise<void>
   discard(): Promise<void>
 }
@@ -37,8 +37,8 @@ export interface Arrived extends FolderContent {
 export type Folders = ReturnType<typeof createFolders>
 
 /**
- * The folders of plugins in the data folder of this process: `<sha256>/<name>` for those that came as an archive. What is
- * missing is unpacked from the database when it is needed.
+ * The folders of plugins in the data folder of this process: `<sha256>/<name>` for those that came as an archive. A
+ * missing folder is unpacked from the database when it is needed.
  */
 export function createFolders({ db, dataDir }: { readonly db: Db; readonly dataDir: string }) {
   const place = join(dataDir, 'plugins')
@@ -52,7 +52,7 @@ export function createFolders({ db, dataDir }: { readonly db: Db; readonly dataD
     return task(folder)
   }
 
-  /** Takes an archive to its end and looks what it is. Nothing is kept yet. @throws {AppError} */
+  /** Receives a whole archive and reads its manifest. Nothing is stored yet. @throws {AppError} */
   async function receive(content: AsyncIterable<Buffer>): Promise<Arrived> {
     return work(async (folder) => {
       const discard = (): Promise<void> => rm(folder, { recursive: true, force: true })
@@ -84,7 +84,7 @@ export function createFolders({ db, dataDir }: { readonly db: Db; readonly dataD
     })
   }
 
-  /** Unpacks the archive of the database once, however many ask for it. */
+  /** Unpacks the archive of the database, once for all concurrent callers. */
   async function ensure(sha256: Buffer): Promise<void> {
     const home = homeOf(sha256)
     if (await isThere(home)) return
@@ -113,7 +113,7 @@ export function createFolders({ db, dataDir }: { readonly db: Db; readonly dataD
       return { root: join(home, 'files', name), texts: join(home, 'texts') }
     },
 
-    /** One that lies on the disk already: its texts are prepared here. */
+    /** The folder of a plugin that is already on the disk: its texts are prepared here. */
     async ofDisk(manifest: Manifest, root: string): Promise<PluginFolder> {
       const texts = textsOfDisk(manifest.name)
       await rm(texts, { recursive: true, force: true })
@@ -128,7 +128,7 @@ export function createFolders({ db, dataDir }: { readonly db: Db; readonly dataD
       await Promise.allSettled(unpacking.values())
     },
 
-    /** A folder for one call: empty, and nobody else's. */
+    /** An empty folder for one call, not shared with others. */
     async workFolder(): Promise<string> {
       const folder = join(place, `work-${randomUUID()}`)
       await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -167,7 +167,7 @@ async function spool(content: AsyncIterable<Buffer>, path: string): Promise<{ sh
   return { sha256: hash.digest(), size }
 }
 
-/** A folder is whole when it has its name; another process with the same data folder may have been first. */
+/** A folder with its final name is complete; another process with the same data folder may have been first. */
 async function settle(from: string, to: string): Promise<void> {
   try {
     await rename(from, to)

@@ -4,20 +4,20 @@ import { join } from 'node:path'
 import { parse } from 'csv-parse'
 import { type AppError, badRequest } from '../../platform/errors.ts'
 
-/** Bytes of a file of texts. */
+/** Most bytes of a file of texts. */
 const longest = 20_000_000
 const mostLanguages = 200
 const isLanguage = /^[A-Za-z0-9][A-Za-z0-9-]{0,34}$/
 export const languagePattern = isLanguage.source
 
-/** Where the texts of a language are kept for requests. */
+/** The path of the prepared texts of a language. */
 export function textsFile(folder: string, language: string): string {
   return join(folder, `${language}.json`)
 }
 
 /**
- * Reads a CSV of texts, whose first column is the key and whose others are named by languages, and writes a JSON file for each
- * language. @throws {AppError} when it cannot be read.
+ * Reads a CSV of texts, with the key in the first column and one further column for each language, and writes a JSON file
+ * for each language. @throws {AppError} when it cannot be read.
  */
 export async function prepareTexts(csv: string, into: string): Promise<void> {
   const size = await stat(csv).then(

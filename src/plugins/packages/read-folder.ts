@@ -5,9 +5,9 @@ import type { Manifest } from '../manifest/model.ts'
 import { isObject, manifestName, wrongManifest } from '../manifest/reader.ts'
 import { longestManifest, readYaml } from '../manifest/yaml.ts'
 
-/** What lies in the folder of a plugin. */
+/** The content of a plugin's folder. */
 export interface FolderContent {
-  /** The manifest as it was written, with the files that `fas_config` names in their places. */
+  /** The manifest as written, in which file names of `fas_config` are replaced by the contents of the files. */
   readonly raw: Record<string, unknown>
   readonly manifest: Manifest
   readonly buildInfo: BuildInfo
@@ -17,7 +17,7 @@ export type BuildInfo = Readonly<Partial<Record<(typeof buildKeys)[number], stri
 const buildKeys = ['repository', 'rev', 'release', 'lastchanged', 'builddate'] as const
 const longestBuildInfo = 64 * 1024
 
-/** @throws {AppError} that names what is wrong. */
+/** @throws {AppError} naming the error. */
 export async function readPluginFolder(folder: string): Promise<FolderContent> {
   const bytes = await readBounded(join(folder, manifestName), longestManifest)
   if (!bytes) throw wrongManifest('the folder of the plugin has none')
@@ -27,7 +27,7 @@ export async function readPluginFolder(folder: string): Promise<FolderContent> {
 
 const mostCookbooks = 50
 
-/** Recipes stand in files of their own, which are read with the manifest: all processes know them from the database. */
+/** Recipes are in separate files, which are read with the manifest: all processes get them from the database. */
 async function withRecipes(raw: Record<string, unknown>, folder: string): Promise<Record<string, unknown>> {
   const { fas_config: fas } = raw
   if (!isObject(fas)) return raw
@@ -54,7 +54,7 @@ async function withRecipes(raw: Record<string, unknown>, folder: string): Promis
   }
 }
 
-/** How it was built, as far as that can be read: nothing depends on it. */
+/** Information about the build, as far as it can be read: nothing depends on it. */
 async function readBuildInfo(folder: string): Promise<BuildInfo> {
   try {
     const bytes = await readBounded(join(folder, 'build-info.json'), longestBuildInfo)
@@ -78,7 +78,7 @@ async function readBounded(path: string, most: number): Promise<Buffer | null> {
   return info.size > most ? Buffer.alloc(most + 1) : readFile(path)
 }
 
-/** A file below a folder, by a path in an address; null when there is none. Links that lead out of it are none. */
+/** A file below a folder, by a path in an address; null when there is none. Links that lead out of the folder are ignored. */
 export async function fileWithin(
   folder: string,
   path: string,

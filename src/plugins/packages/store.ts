@@ -5,7 +5,7 @@ import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 const partBytes = 1024 * 1024
 const partsAtOnce = 8
 
-/** Stores an archive, unless it is there. */
+/** Stores an archive, unless it is already stored. */
 export async function storePackage(tx: Tx, sha256: Buffer, path: string, size: number): Promise<void> {
   const { rowCount } = await tx.query(
     'insert into plugin_package (sha256, size) values ($1, $2) on conflict do nothing',

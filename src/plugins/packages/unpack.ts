@@ -1,6 +1,6 @@
 /**
- * The archive of a plugin becomes a folder. Nothing is written outside of it, no link is made, and no more comes out than the
- * limits allow, whatever the archive says of itself.
+ * Unpacks the archive of a plugin to a folder. It writes nothing outside of the folder, makes no links, and keeps the
+ * limits, whatever the archive declares about itself.
  */
 import { createWriteStream } from 'node:fs'
 import { chmod, mkdir } from 'node:fs/promises'
@@ -26,7 +26,7 @@ const openPath = promisify((path: string, done: (error: Error | null, zip: ZipFi
   openFile(path, rules, done),
 )
 
-/** Unpacks into an empty folder. Gives the name of the one folder at the top. @throws {AppError} */
+/** Unpacks into an empty folder. Answers the name of the one folder at the top. @throws {AppError} */
 export async function unpack(archive: string, into: string, limits = unpackLimits): Promise<string> {
   const zip = await openPath(archive).catch((error: Error) => {
     throw badArchive(`it is no ZIP archive that can be read (${error.message})`)
@@ -66,7 +66,7 @@ function listEntries(zip: ZipFile, { entries: most, bytes }: UnpackLimits): Prom
           assertEntry(entry)
           size += entry.uncompressedSize
           if (size > bytes) throw badArchive(`it has more than ${bytes} bytes`)
-          // Names that are one on some disks are one everywhere.
+          // Names that are equal on some file systems are treated as equal everywhere.
           const name = entry.fileName.normalize('NFC').toLowerCase()
           if (seen.has(name)) throw badArchive(`${entry.fileName} is there twice`)
           seen.add(name)
@@ -81,7 +81,7 @@ function listEntries(zip: ZipFile, { entries: most, bytes }: UnpackLimits): Prom
   })
 }
 
-/** What some systems put beside the files of an archive. */
+/** Files that some operating systems add to an archive. */
 function isOfTheSystem(path: string): boolean {
   return path.startsWith('__MACOSX/') || path.endsWith('.DS_Store')
 }
@@ -128,9 +128,9 @@ async function writeEntry(zip: ZipFile, entry: Entry, path: string, left: number
       else done(null, chunk)
     },
   })
-  // A file that is there already was written by another entry: nothing is written over.
+  // An existing file was written by another entry: no file is overwritten.
   await pipeline(source, counted, createWriteStream(path, { flags: 'wx', mode: 0o644 }))
-  // Archives of other systems do not say which of the files are programs.
+  // Archives made on other systems do not mark executable files.
   const mode = unixMode(entry)
   if (mode === 0 || (mode & 0o111) !== 0) await chmod(path, 0o755)
   return size

@@ -1,23 +1,24 @@
-/** Recipes of plugins, as files know them. */
+/** Recipes of plugins, for the file service. */
 import { createHash } from 'node:crypto'
 import type { AddedRendition, RecipeProgram } from '../../files/service.ts'
 import type { UsedRecipe } from '../manifest/model.ts'
 import type { Plugin, PluginSnapshot } from '../model.ts'
 
-/** What the plugins that are on make of files, in their order; one list for each state. */
+/** The renditions of the enabled plugins, in their order; one list for each state. */
 export function addedRenditions({ enabled }: PluginSnapshot): readonly AddedRendition[] {
   return enabled.flatMap((plugin, index) =>
     plugin.manifest.produce.renditions.map(({ rightsManagement, recipe, ...rendition }) => ({
       ...rendition,
       rights_management: rightsManagement,
-      // Behind all of the service, and those of each plugin by themselves: one that hangs keeps no other waiting.
+      // After all renditions of the service, and each plugin with its own priority: a program that hangs does not delay
+      // other plugins.
       priority: Math.min(50 + index, 100),
       program: recipeProgram(plugin, recipe),
     })),
   )
 }
 
-/** What a recipe is, and the content of its plugin; of one on a disk the files may change without being told. */
+/** Refers to a recipe and the content of its plugin. Files of a plugin on a disk may change without notice. */
 export function recipeProgram(plugin: Plugin, { name, params, ...how }: UsedRecipe): RecipeProgram {
   const print = JSON.stringify([how, plugin.package?.toString('hex') ?? plugin.manifest.version])
   return { name, params, fingerprint: createHash('sha256').update(print).digest('hex').slice(0, 24) }

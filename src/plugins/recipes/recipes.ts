@@ -1,4 +1,4 @@
-/** How recipes of plugins are run. */
+/** Runs recipes of plugins. */
 import { constants, createReadStream, createWriteStream } from 'node:fs'
 import { copyFile, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,12 +21,12 @@ export interface RecipeRunOptions {
   readonly systemActor: () => Promise<Actor>
 }
 
-/** Bytes of a file with metadata that is read, and of one with a text. */
+/** Most bytes of an output file with metadata, and of one with text. */
 const mostMetadata = 1_000_000
 const mostText = 5_000_000
 
 export function createRecipePrograms({ plugins, caller, services, systemActor }: RecipeRunOptions): RecipePrograms {
-  /** The recipe as it is now: it may have gone since the rendition was planned. @throws {CannotMake} */
+  /** Finds the present recipe: it may have been removed since the rendition was planned. @throws {CannotMake} */
   function find({ name, params }: RecipeProgram): { readonly plugin: Plugin; readonly recipe: UsedRecipe } {
     for (const plugin of plugins().enabled) {
       const { renditions, metadata } = plugin.manifest.produce
@@ -36,7 +36,7 @@ export function createRecipePrograms({ plugins, caller, services, systemActor }:
     throw new CannotMake('unavailable', `there is no recipe ${name} here`)
   }
 
-  /** Runs a recipe, and gives what `take` makes of the folder that its commands have worked in. */
+  /** Runs a recipe; answers the result of `take` for the folder in which its commands have worked. */
   async function run<T>(
     program: RecipeProgram,
     source: RecipeSource,
@@ -58,14 +58,14 @@ export function createRecipePrograms({ plugins, caller, services, systemActor }:
       request: null,
       more: { recipe: recipe.name, recipe_params: recipe.params },
       signal,
-      // Callbacks, which people wait for, have places of their own.
+      // Callbacks, which people wait for, have separate places.
       places: 'recipes',
     }
     return caller.run(request, async (call) => {
       try {
         return await work(call, recipe, source, take)
       } catch (error) {
-        // The service ends, or the job is stopped: it is tried again.
+        // The service ends, or the job is stopped: the recipe is tried again.
         if (call.signal.aborted || error instanceof CannotMake || !(error instanceof CallbackFailed)) throw error
         throw new CannotMake('unreadable', `${recipe.name}: ${call.clean(error.message)}`, { cause: error })
       }
@@ -110,7 +110,7 @@ export function createRecipePrograms({ plugins, caller, services, systemActor }:
     if (call.signal.aborted) throw new Error('a recipe was stopped')
     if (end.kind === 'broken') throw new CallbackFailed(`its program ${end.reason}`)
     if (end.code !== 0) throw new CallbackFailed(`its program ended with the code ${end.code}`)
-    // The disk is full, or the like: half a file is no result, and the job is tried again.
+    // The disk is full, or a similar error: an incomplete file is no result, and the job is tried again.
     if (unwritten) throw unwritten
     return take(folder, recipe)
   }
@@ -157,7 +157,7 @@ export function createRecipePrograms({ plugins, caller, services, systemActor }:
   }
 }
 
-/** In the form of all programs. */
+/** The recipe in the form of a program. */
 function asProgram(
   { path, service, seconds, commands: own }: UsedRecipe,
   commands: readonly { readonly prog: string; readonly args: readonly string[] }[],
@@ -185,7 +185,7 @@ function withParams(arg: string, params: UsedRecipe['params']): string {
   })
 }
 
-/** A program works on a copy: whatever it does to it, the file of the service stays. */
+/** A program works on a copy, so that it cannot change the file of the service. */
 async function copied({ path }: RecipeSource, folder: string, name: string): Promise<string> {
   const to = join(folder, name)
   await mkdir(folder, { recursive: true })
@@ -193,7 +193,7 @@ async function copied({ path }: RecipeSource, folder: string, name: string): Pro
   return to
 }
 
-/** Of a file with something in it; null: there is none. */
+/** The size of a non-empty file; null: there is none. */
 async function sizeOf(path: string): Promise<number | null> {
   const info = await stat(path).catch(() => null)
   return info?.isFile() && info.size > 0 ? info.size : null

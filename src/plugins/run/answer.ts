@@ -3,7 +3,7 @@ import { JsonReader } from '../../platform/http/body/json-reader.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import { isObject } from '../manifest/reader.ts'
 
-/** What a plugin says to refuse something. */
+/** A refusal by a plugin. */
 export interface Refusal {
   readonly foreign: ForeignRefusal
   readonly message: string
@@ -13,7 +13,10 @@ export interface Refusal {
 const longestCode = 200
 const longestMessage = 2000
 
-/** The refusal in what a program has said: bare when it ended with another code than 0, and under `error` in any case. */
+/**
+ * The refusal in a program's output: the whole output when the program ended with another code than 0, and the member
+ * `error` in any case.
+ */
 export function refusalIn(body: unknown, failed: boolean): Refusal | null {
   if (!isObject(body)) return null
   if (isObject(body.error)) return asRefusal(body.error)
@@ -39,12 +42,12 @@ function isErrorStatus(status: unknown): status is number {
   return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599
 }
 
-/** The refusal as the client gets it: code, parameters and status are those of the plugin. */
+/** The refusal as an error for the client: code, parameters and status are those of the plugin. */
 export function refusalError({ foreign, message, parameters }: Refusal): AppError {
   return new AppError('DbPreSaveFailed', parameters, { message, foreign })
 }
 
-/** JSON, or undefined where it is none. */
+/** Parsed JSON; undefined where it is invalid. */
 export function parsedJson(bytes: Buffer | string): unknown {
   try {
     return JSON.parse(typeof bytes === 'string' ? bytes : bytes.toString('utf8')) as unknown
@@ -53,11 +56,11 @@ export function parsedJson(bytes: Buffer | string): unknown {
   }
 }
 
-/** What a callback may answer: as many values and as deep as a save. */
+/** Limits for an answer of a callback: as many values and as deep as a save. */
 const limits = { values: 1_000_000, depth: 100, keyBytes: 1000, stringBytes: 16 * 1024 * 1024 }
 const sliceBytes = 64 * 1024
 
-/** The JSON of an answer, read a piece at a time; undefined where it is none. */
+/** The JSON of an answer, parsed in pieces; undefined where it is invalid. */
 export async function readAnswer(bytes: Buffer): Promise<unknown> {
   const yielder = createYielder()
   try {

@@ -23,9 +23,9 @@ export interface CallerOptions {
     ): Promise<{ readonly ids: readonly string[]; readonly tokens: readonly string[] }>
     revoke(issued: { readonly ids: readonly string[]; readonly tokens: readonly string[] }): Promise<void>
   }
-  /** The user that a program acts for besides the caller; null: nobody else. */
+  /** The user that a program acts for besides the caller; null: only the caller. */
   readonly pluginUser: (plugin: Plugin, program: Program) => Promise<Actor | null>
-  /** The base configuration as programs are told it. */
+  /** The base configuration for programs. */
   readonly config: (plugin: Plugin) => { readonly system: unknown; readonly plugin: unknown }
   readonly apiUrl: () => string
   readonly externalUrl: string
@@ -38,16 +38,16 @@ export interface CallRequest {
   readonly program: Program
   readonly actor: Actor
   readonly request: RequestFacts | null
-  /** What `info` has besides. */
+  /** Further members of `info`. */
   readonly more?: Readonly<Record<string, unknown>>
-  /** What must not stand in the log, besides the tokens. */
+  /** Texts that must not be in the log, besides the tokens. */
   readonly secrets?: readonly string[]
   readonly signal: AbortSignal
-  /** Other places than those of callbacks and extensions. */
+  /** The name of a separate set of places, other than that of callbacks and extensions. */
   readonly places?: string
 }
 
-/** There is no place among the calls of the plugin: it may be asked again later. */
+/** All places of the plugin's calls are taken: the caller may try again later. */
 export class NoPlace extends CallbackFailed {}
 
 /** A call that has its place, its tokens and its folder. */
@@ -56,27 +56,27 @@ export interface Call {
   readonly folder: PluginFolder
   readonly limits: ProcessLimits
   readonly signal: AbortSignal
-  /** A new folder, empty; it goes with the call. */
+  /** A new, empty folder, which is removed with the call. */
   workFolder(): Promise<string>
-  /** One that stays: whoever asks for it removes it. */
+  /** A folder that outlives the call; the caller removes it. */
   keptFolder(): Promise<string>
-  /** Writes what a program has said of its errors to the log, without secrets. */
+  /** Writes a program's error output to the log, without secrets. */
   note(text: string, failed: boolean): void
-  /** Takes tokens and other secrets out of a text. */
+  /** Removes tokens and other secrets from a text. */
   clean(text: string): string
 }
 
-/** Calls of one plugin that may wait for a place. */
+/** Most calls of one plugin that may wait for a place. */
 export const mostWaiting = 200
-/** Seconds for which tokens hold beyond the time of the program. */
+/** Seconds for which tokens are valid beyond the time of the program. */
 const afterwards = 5
 
 export type Caller = ReturnType<typeof createCaller>
 
-/** What every call of a program has, whatever it is for: a place among those of its plugin, tokens, `info`, an end. */
+/** The common parts of all calls of programs: a place among those of the plugin, tokens, `info`, an end. */
 export function createCaller(options: CallerOptions) {
   const { folders, folderOf, tokens, pluginUser, config, apiUrl, externalUrl, limits, log } = options
-  /** Each plugin has places of its own: one that hangs keeps nobody waiting but its own callers. */
+  /** Each plugin has its own places: a program that hangs delays only callers of the same plugin. */
   const places = new Map<string, Shares>()
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
@@ -152,8 +152,8 @@ export function createCaller(options: CallerOptions) {
 
   return {
     /**
-     * Does the work at the turn of the caller among those of the plugin. @throws {Error} that says what went wrong, in words that
-     * go on from the name of the plugin.
+     * Runs the work when the caller gets one of the plugin's places.
+     * @throws {Error} with a text that continues after the name of the plugin.
      */
     async run<T>(request: CallRequest, work: (call: Call) => Promise<T>): Promise<T> {
       const signal = AbortSignal.any([request.signal, closing.signal])

@@ -7,9 +7,9 @@ export interface ExecuteOptions {
   readonly services: Services
   readonly call: Call
   readonly program: Program
-  /** Given to the commands that take the body: an input that comes once is given to the first of them. */
+  /** The input of the commands that take the body; a stream goes to the first of them only. */
   readonly input: Buffer | AsyncIterable<Buffer>
-  /** Takes what a command says that gives the answer. Resolves when it has come to its end. */
+  /** Reads the output of the command that gives the answer. Resolves at its end. */
   readonly take: (process: PluginProcess) => Promise<void>
 }
 
@@ -17,7 +17,7 @@ export type Executed =
   | { readonly kind: 'ended'; readonly code: number }
   | { readonly kind: 'broken'; readonly reason: string }
 
-/** Runs the commands of a program one after the other in one empty folder; the first that fails is the last. */
+/** Runs the commands of a program one after the other in one empty folder, until one fails. */
 export async function execute({ services, call, program, input, take }: ExecuteOptions): Promise<Executed> {
   const folder = await call.workFolder()
   const info = JSON.stringify(call.info)
@@ -55,7 +55,7 @@ function reasonOf({ reason }: AbortSignal): string {
   return reason instanceof Error ? reason.message : 'was stopped'
 }
 
-/** What a program says, up to so many bytes; more ends it. */
+/** The output of a program, up to so many bytes; a longer output ends the program. */
 export async function collect({ output, stop }: PluginProcess, most: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
@@ -69,7 +69,7 @@ export async function collect({ output, stop }: PluginProcess, most: number): Pr
       chunks.push(chunk)
     }
   } catch {
-    // It was closed with its program; how that ended says the rest.
+    // The stream was closed with its program; the end of the program tells why.
   }
   return Buffer.concat(chunks)
 }

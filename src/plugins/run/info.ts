@@ -1,6 +1,6 @@
 import type { Actor } from '../../platform/actor.ts'
 
-/** The user that a call runs as. */
+/** The user for whom a call runs. */
 export function whoOf({ userId, login, displayname, reference }: Actor): Record<string, unknown> {
   return {
     _basetype: 'user',

@@ -6,8 +6,8 @@ import { readAnswer } from './answer.ts'
 import type { ProcessLimits } from './process.ts'
 
 /**
- * Programs that stay (`keep: true`): they read a line of JSON for each call and answer with one. A process serves one call at
- * a time, and ends when it was not needed for a while, broke a limit, or said something that is no answer.
+ * Kept programs (`keep: true`): they read a line of JSON for each call and answer with one. A process serves one call at
+ * a time. It ends when it was idle for a while, broke a limit, or wrote invalid output.
  */
 export type KeptProcesses = ReturnType<typeof createKeptProcesses>
 
@@ -16,9 +16,9 @@ export type KeptAnswer =
   | { readonly kind: 'failed'; readonly reason: string; readonly errors: string }
 
 export interface KeptCall {
-  /** Which processes may serve it: of one callback of one version of a plugin. */
+  /** Identifies the processes that may serve the call: those of one callback of one version of a plugin. */
   readonly key: string
-  /** What a new one is started by. */
+  /** The command for a new process. */
   readonly start: () => Promise<{ readonly command: readonly [string, ...string[]]; readonly folder: string }>
   readonly input: Buffer
   readonly limits: ProcessLimits & { /** Bytes of an answer. */ readonly output: number }
@@ -77,7 +77,7 @@ export function createKeptProcesses() {
     all.add(kept)
     child.stdin?.on('error', () => {})
     child.stdout?.on('data', (chunk: Buffer) => {
-      // What is said between calls is no answer to the next one.
+      // Output between calls is not an answer to the next call.
       if (!kept.onSaid) return endForeign(child)
       kept.said.push(chunk)
       kept.size += chunk.length
@@ -105,7 +105,7 @@ export function createKeptProcesses() {
     rm(kept.folder, { recursive: true, force: true }).catch(() => {})
   }
 
-  /** Nobody waits for a process that has nothing to do. */
+  /** An idle process does not keep the service running. */
   function unref({ child }: Kept, off: boolean): void {
     if (off) child.unref()
     else child.ref()
@@ -159,7 +159,7 @@ export function createKeptProcesses() {
   }
 
   return {
-    /** Gives the call to a process that is there, or to a new one. */
+    /** Passes the call to an idle process, or to a new one. */
     async call(call: KeptCall): Promise<KeptAnswer> {
       if (closed || call.signal.aborted) return { kind: 'failed', reason: 'was stopped', errors: '' }
       const kept = idle.get(call.key)?.pop() ?? (await start(call, call.key))
@@ -172,7 +172,7 @@ export function createKeptProcesses() {
       return answer
     },
 
-    /** Ends those that serve none of these keys: their plugin is another one, or off. */
+    /** Ends the processes without any of these keys: their plugin has changed, or is off. */
     retain(keys: ReadonlySet<string>): void {
       for (const [key, list] of idle) if (!keys.has(key)) for (const { child } of list) endForeign(child)
     },

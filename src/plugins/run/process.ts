@@ -11,7 +11,7 @@ export interface ProcessLimits {
   readonly memory: number
 }
 
-/** How a process ended; `reason` goes on from the name of the program. */
+/** How a process ended; `reason` continues after the name of the program. */
 export type ProcessEnd =
   | { readonly kind: 'ended'; readonly code: number | null }
   | { readonly kind: 'broken'; readonly reason: string; readonly limit: string }
@@ -19,30 +19,30 @@ export type ProcessEnd =
 export interface PluginProcess {
   readonly child: ChildProcess
   readonly output: Readable
-  /** The end of what it said of its errors. */
+  /** The last part of its error output. */
   readonly errors: () => string
   readonly ended: Promise<ProcessEnd>
-  /** Ends it, with all that it has started. */
+  /** Ends the process, with its child processes. */
   stop(reason: string): void
 }
 
-/** Bytes that a program may put into its working folder. */
+/** Bytes that a program may write into its working folder. */
 const mostFiles = 1_000_000_000
-/** The end of what it says of its errors that is kept. */
+/** The last part of its error output that is kept. */
 const mostErrors = 16_000
-/** Milliseconds for which the output of a program that has ended may still come. */
+/** Milliseconds for which output may still arrive after a program has ended. */
 const lastOutput = 1000
 
 export interface ProcessStart {
   readonly command: readonly [string, ...string[]]
   readonly folder: string
   readonly limits: ProcessLimits
-  /** null: it is given nothing. */
+  /** null: no input. */
   readonly input: Buffer | AsyncIterable<Buffer> | null
   readonly wantsOutput: boolean
 }
 
-/** Starts a program of a plugin; it ends with its limits, with `stop`, and with the service. */
+/** Starts a program of a plugin; it ends when it exceeds a limit, by `stop`, and with the service. */
 export function startProcess({ command, folder, limits, input, wantsOutput }: ProcessStart): PluginProcess {
   const child = startForeign({
     command,
@@ -72,7 +72,7 @@ export function startProcess({ command, folder, limits, input, wantsOutput }: Pr
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once('error', (error) => resolve(broken ?? { kind: 'broken', reason: startFailure(error), limit: 'start' }))
     child.once('exit', (code) => {
-      // What it has started goes with it; what has left its group may hold its streams open.
+      // Its child processes end with it; a process that has left its group may hold its streams open.
       endForeign(child)
       const late = setTimeout(() => output.destroy(), lastOutput).unref()
       output.once('close', () => clearTimeout(late))
@@ -82,7 +82,7 @@ export function startProcess({ command, folder, limits, input, wantsOutput }: Pr
   return { child, output, errors: () => errors, ended, stop }
 }
 
-/** That it takes no more of its input is its own affair; that the input breaks off ends it. */
+/** A program may stop reading its input. An error of the input itself stops the program. */
 function feed({ stdin }: ChildProcess, input: Buffer | AsyncIterable<Buffer>, stop: (reason: string) => void): void {
   if (!stdin) return
   if (Buffer.isBuffer(input)) {

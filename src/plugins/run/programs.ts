@@ -5,7 +5,7 @@ import { CallbackFailed } from '../../objects/service.ts'
 import { findProgram } from '../../platform/process/foreign/network.ts'
 import type { Command, Program } from '../manifest/model.ts'
 
-/** The names that manifests have for systems and processors. */
+/** The names of systems and processors in manifests. */
 const goos = platform() === 'win32' ? 'windows' : platform()
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' }
 const goarch = architectures[arch()] ?? arch()
@@ -13,11 +13,11 @@ const goarch = architectures[arch()] ?? arch()
 export interface CallPlaces {
   readonly pluginDir: string
   readonly workDir: string
-  /** What stands for `%info.json%`. */
+  /** The value of `%info.json%`. */
   readonly info: string
 }
 
-/** `node` is the service's own, `exec` what a plugin brings itself, the others are programs of the machine. */
+/** `node` is the service's own Node.js, `exec` is a program of the plugin itself, the others are programs of the machine. */
 export function createServices(configured: readonly string[]) {
   const paths = new Map<string, string>([
     ['python3', 'python3'],
@@ -34,7 +34,7 @@ export function createServices(configured: readonly string[]) {
   }
 
   return {
-    /** What keeps a program from being run here; null: nothing. */
+    /** The reason why a program cannot run here; null: it can. */
     async problemOf({ service, commands, path }: Program): Promise<string | null> {
       const at = `${path}.exec`
       if (service === 'exec') return null
@@ -46,7 +46,7 @@ export function createServices(configured: readonly string[]) {
       return other < 0 ? null : `${at}.commands.${other}.prog: the service ${service} runs ${service} only`
     },
 
-    /** The command of the system. @throws {CallbackFailed} when it cannot be run. */
+    /** The command line. @throws {CallbackFailed} when it cannot be run. */
     async commandOf(program: Program, command: Command, places: CallPlaces): Promise<[string, ...string[]]> {
       const args = command.args.map((arg) => filled(arg, places))
       if (program.service === 'exec') return [await ownProgram(filled(command.prog, places), places.pluginDir), ...args]
@@ -61,7 +61,7 @@ export function createServices(configured: readonly string[]) {
 
 export type Services = ReturnType<typeof createServices>
 
-/** A program that the plugin brings: nothing else of the machine is run for it by that name. */
+/** A program of the plugin: no program of the machine with that name is run instead. */
 async function ownProgram(prog: string, pluginDir: string): Promise<string> {
   const [path, root] = await Promise.all([realpath(prog).catch(() => null), realpath(pluginDir)])
   if (path?.startsWith(root + sep)) return path

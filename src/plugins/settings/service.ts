@@ -23,7 +23,7 @@ export interface PluginSettingsOptions {
   readonly snapshots: Pick<Snapshots, 'open'>
   readonly seal: Pick<Seal, 'seal' | 'open' | 'prefix'>
   readonly plugins: () => PluginSnapshot
-  /** Whether somebody may let a program act for that user: whoever sets it gives away what the user may do. */
+  /** Whether the actor may let a program act for that user: this setting gives the program the user's rights. */
   readonly mayActAs: (tx: Tx, actor: Actor, userId: number) => Promise<boolean>
 }
 
@@ -53,12 +53,12 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
     return [plugin, section]
   }
 
-  /** The section as it is to be stored, its secrets sealed. */
+  /** The section in stored form, with sealed secrets. */
   async function changed(tx: Tx, actor: Actor, before: Section, change: PluginSectionChange): Promise<SectionRow> {
     const [plugin, section] = sectionOf(change)
     const path = ['plugin', plugin.name, 'config', section.name].join('/')
     const field = sectionField(section.parameters)
-    // What goes back to its defaults keeps no secret.
+    // A section that is reset to its defaults keeps no secret.
     const kept = change.value === null && change.members.length === 0 ? {} : before
     const value = field.check(withMember(kept, change, path), path, kept) as Section
     for (const [name, userId] of usersIn(section.parameters, value)) {
@@ -130,7 +130,7 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
   return {
     sections,
 
-    /** As the programs of the plugin are told it: with its secrets. */
+    /** For programs of the plugin: with secrets in plain text. */
     opened(plugin: Plugin): { config: Record<string, unknown> } {
       const config = plugin.manifest.baseConfig.map((section) => {
         const value = stored(plugin, section)
@@ -140,20 +140,20 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
       return { config: Object.fromEntries(config) }
     },
 
-    /** What a setting says, its default where nothing is set. */
+    /** The value of a setting; its default where nothing is set. */
     settingOf(plugin: Plugin, sectionName: string, parameter: string): unknown {
       const section = plugin.manifest.baseConfig.find(({ name }) => name === sectionName)
       return section && (sectionField(section.parameters).show(stored(plugin, section)) as Section)[parameter]
     },
 
-    /** The user that a setting names; null: none. */
+    /** The user named by a setting; null: none. */
     userOf(plugin: Plugin, sectionName: string, parameter: string): number | null {
       const section = plugin.manifest.baseConfig.find(({ name }) => name === sectionName)
       const found = section && usersIn(section.parameters, stored(plugin, section)).find(([name]) => name === parameter)
       return found?.[1] ?? null
     },
 
-    /** What goes with a plugin. */
+    /** Removes the settings of a plugin that is deleted. */
     async remove(tx: Tx, plugin: string): Promise<void> {
       const left = (await lockSections(tx)).filter((row) => row.plugin !== plugin)
       await removeSections(tx, plugin)
@@ -162,7 +162,7 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
       tx.afterCommit(() => snapshot.take(now))
     },
 
-    /** Seals with the present key what is not yet; how many secrets no key here opens. */
+    /** Seals all unsealed secrets with the present key. Answers how many secrets none of the keys here can open. */
     reseal: (): Promise<number> =>
       db.transaction(async (tx) => {
         let locked = 0
@@ -184,7 +184,7 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
   }
 }
 
-/** What the section is to be, with what stands at the members alone changed. */
+/** The new section: only the named members are changed. */
 function withMember(before: Section, { members, value, merge }: PluginSectionChange, path: string): unknown {
   const [member, ...rest] = members
   if (member === undefined) return merge && isObject(value) ? { ...before, ...value } : (value ?? {})
@@ -193,7 +193,7 @@ function withMember(before: Section, { members, value, merge }: PluginSectionCha
   return { ...before, [member]: value }
 }
 
-/** Secrets are told as they are; the others as they are shown. */
+/** Secrets in plain text; other values as they are shown. */
 function unlocked(shown: unknown, stored: unknown): unknown {
   if (shown === '***') return stored instanceof LockedSecret ? null : stored
   if (Array.isArray(shown))
@@ -226,7 +226,7 @@ async function sealRow(texts: SealedTexts, row: SectionRow, { parameters }: Conf
   }
 }
 
-/** Replaces what is sealed, wherever it stands; rows of tables have no place of their own. */
+/** Replaces all sealed values, at any depth; the rows of a table share one place. */
 async function mapSealed(
   value: unknown,
   about: string,

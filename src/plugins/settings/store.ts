@@ -15,13 +15,13 @@ export async function readSections(from: Queryable): Promise<SectionRow[]> {
   return rows
 }
 
-/** Lets writers take turns; readers go on. */
+/** Makes writers take turns; readers are not blocked. */
 export async function lockSections(tx: Tx): Promise<SectionRow[]> {
   await tx.query('lock table plugin_config in share row exclusive mode')
   return readSections(tx)
 }
 
-/** An empty section is back at its defaults, and leaves the table. */
+/** An empty section has its defaults again, and is deleted. */
 export async function writeSections(tx: Tx, rows: readonly SectionRow[]): Promise<void> {
   await tx.query(
     `merge into plugin_config as c

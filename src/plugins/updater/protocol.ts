@@ -1,11 +1,11 @@
-/** What updaters are asked and answer: one JSON each way for each step of a run. */
+/** The questions to updaters, and their answers: one JSON document each way for each step of a run. */
 import { CallbackFailed } from '../../objects/service.ts'
 import { isObject } from '../manifest/reader.ts'
 import { linesOf, longestLine } from '../run/log-lines.ts'
 
 export type Action = 'start_update' | 'update' | 'end_update'
 
-/** A value as updaters know it. */
+/** A value in the form for updaters. */
 export interface UpdaterObject {
   readonly identifier: string
   readonly data: Readonly<Record<string, unknown>>
@@ -13,21 +13,21 @@ export interface UpdaterObject {
 
 export interface UpdaterQuestion {
   readonly action: Action
-  /** What it said last; its own. */
+  /** The state from its last answer; only the updater knows its meaning. */
   readonly state: unknown
   readonly objects?: readonly UpdaterObject[]
   readonly batch_info?: { readonly offset: number; readonly total: number }
 }
 
 export interface UpdaterAnswer {
-  /** Undefined: the one before goes on. */
+  /** Undefined: the last state stays. */
   readonly state: unknown
   readonly log: readonly string[]
-  /** Null: it has nothing to say of what it was given, and is not asked any further now. */
+  /** Null: it has no values for these objects, and gets no further objects in this run. */
   readonly payload: readonly UpdaterObject[] | null
 }
 
-/** @throws {CallbackFailed} where it says that it has failed, or nothing that can be understood. */
+/** @throws {CallbackFailed} where it reports an error, or is not understood. */
 export function readUpdaterAnswer(answer: unknown): UpdaterAnswer {
   if (!isObject(answer)) throw new CallbackFailed('its answer is no object')
   const { status_code: status } = answer

@@ -1,4 +1,4 @@
-/** Values of plugins' types are brought up to date by programs of the plugins. */
+/** Updates values of plugins' types, by programs of the plugins. */
 import type { Logger } from 'pino'
 import type { EventLog } from '../../events/service.ts'
 import { CallbackFailed } from '../../objects/service.ts'
@@ -12,7 +12,7 @@ import type { Caller } from '../run/call.ts'
 import { mostLines } from '../run/log-lines.ts'
 import { readUpdaterAnswer, type UpdaterAnswer, type UpdaterQuestion } from './protocol.ts'
 
-/** What of the objects an updater needs (objects/upkeep/custom-data.ts). */
+/** The access to objects that an updater needs (objects/upkeep/custom-data.ts). */
 export interface CustomDataStore {
   due(type: string, when: Due): Promise<number>
   next(type: string, when: Due, most: number): Promise<readonly StoredDatum[]>
@@ -29,7 +29,7 @@ export interface CustomDataStore {
   end(type: string): Promise<void>
 }
 
-/** Which values are due: those whose time is over at that moment; those that say no time of their own so many days earlier. */
+/** The condition for due values: their time is over at that moment; values without a time are due so many days earlier. */
 export interface Due {
   readonly at: Date
   readonly earlier: number
@@ -49,7 +49,7 @@ export interface UpdaterOptions {
   readonly db: Parameters<EventLog['append']>[0]
   readonly systemActor: () => Promise<Actor>
   readonly paused: () => boolean
-  /** What a setting of a plugin says. */
+  /** The value of a setting of a plugin. */
   readonly setting: (plugin: Plugin, section: string, parameter: string) => unknown
   readonly log: Logger
 }
@@ -57,9 +57,9 @@ export interface UpdaterOptions {
 /** A run ends with its service. */
 const neverAborted = AbortSignal.any([])
 
-/** Milliseconds between two looks for values that are due. */
+/** Milliseconds between two checks for due values. */
 const lookEvery = 600_000
-/** Seconds that a run is held beyond the time of its program. */
+/** Seconds that a run is claimed beyond the time of its program. */
 const afterwards = 120
 
 interface Run {
@@ -94,12 +94,12 @@ export function createUpdaters(options: UpdaterOptions) {
     return answer
   }
 
-  /** Seconds for which one step holds the run. */
+  /** Seconds for which one step claims the run. */
   function holdOf({ update: { program } }: Run): number {
     return (program.seconds ?? 60) * program.commands.length + afterwards
   }
 
-  /** Days after which values are asked for again; 0: the settings of the plugin say that none are. */
+  /** Days after which values are updated again; 0: the settings of the plugin switch updates off. */
   function daysOf(plugin: Plugin, { interval, expiresDays }: Updater): number {
     const said = interval ? setting(plugin, interval.section, interval.parameter) : null
     return typeof said === 'number' && Number.isSafeInteger(said) && said >= 0 && said <= 36_500 ? said : expiresDays
@@ -110,7 +110,7 @@ export function createUpdaters(options: UpdaterOptions) {
   }
 
   async function steps(run: Run, when: Due, stopped: () => boolean): Promise<void> {
-    // What an earlier run has left.
+    // Values left by an earlier run.
     await refreshAll(run, stopped)
     if (run.stats.total === 0) return
     await ask(run, { action: 'start_update' })

@@ -46,10 +46,10 @@ function bagInfo({ id, name, created, agent, user }: PackageAbout, oxum: string)
     .join('')
 }
 
-/** A value goes on where the next line is indented: names of exports may have any letters. */
+/** An indented line continues a value, and names of exports may have any characters: so line ends are removed. */
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
-/** RFC 8493, 2.1.3: these letters of paths, and no others. */
+/** RFC 8493, 2.1.3: these characters of paths are encoded, and no others. */
 const encoded = (path: string): string => path.replaceAll('%', '%25').replaceAll('\n', '%0A').replaceAll('\r', '%0D')
 
 const sha512 = (text: string): string => createHash('sha512').update(text).digest('hex')

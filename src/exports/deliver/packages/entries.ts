@@ -4,16 +4,16 @@ import { AppError } from '../../../platform/errors.ts'
 import type { Spool } from '../../../platform/memory/spool.ts'
 import type { ArchiveEntry, OpenedEntry } from '../archive.ts'
 
-/** A file of a package, with what is known of it when it has been taken. */
+/** A file of a package; its digest and size are known after it has been read. */
 export interface HashedEntry {
   readonly entry: ArchiveEntry
-  /** @throws {Error} where its content was not taken to the end */
+  /** @throws {Error} where its content was not read completely */
   result(): { readonly digest: string; readonly size: number }
 }
 
 /**
- * The files, opened one after the other. What cannot be opened stands as a text that says why, beside its place, so that what is
- * listed is there.
+ * The files, opened one after the other. A file that cannot be opened is replaced by a text with the reason, beside its
+ * place, so that all listed files exist.
  */
 export async function* hashedEntries(
   files: AsyncIterable<ArchiveEntry>,
@@ -60,7 +60,7 @@ function hashed(file: ArchiveEntry, source: OpenedEntry, algorithm: string): Has
     entry: {
       ...file,
       async open() {
-        // It ends as its source does; whoever takes it is told.
+        // This stream ends when its source does; the reader of the stream gets the error.
         pipeline(source.content, counting, () => {})
         return { size: source.size, content: counting, end() {} }
       },
@@ -77,7 +77,7 @@ export function textEntry(path: string, modified: Date, text: string): ArchiveEn
   return { path, modified, packs: true, open: async () => openedText(text) }
 }
 
-/** A text that was put together, as a file of a package. */
+/** A spooled text as a file of a package. */
 export function spoolEntry(path: string, modified: Date, spool: Spool): ArchiveEntry {
   return {
     path,
@@ -91,7 +91,7 @@ export function spoolEntry(path: string, modified: Date, spool: Spool): ArchiveE
   }
 }
 
-/** A text that grows, with its own SHA-512. */
+/** A text that is built in pieces, with its SHA-512. */
 export class Listing {
   readonly spool: Spool
   readonly #hash: Hash
@@ -107,7 +107,7 @@ export class Listing {
     await this.spool.write(bytes)
   }
 
-  /** Once, when all of it is there. */
+  /** Called once, when the text is complete. */
   digest(): string {
     return this.#hash.digest('hex')
   }

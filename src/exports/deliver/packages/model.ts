@@ -1,21 +1,21 @@
-/** Exports as packages for archives: the same files, with lists of them that others can check. */
+/** Exports as packages for archives: the same files, with manifests that others can check. */
 import type { ArchiveEntry } from '../archive.ts'
 
 export const packageKinds = ['bagit', 'ocfl', 'ro_crate'] as const
 export type PackageKind = (typeof packageKinds)[number]
 
-/** What a package says of itself. */
+/** The metadata of a package. */
 export interface PackageAbout {
-  /** An address that names this result and no other. */
+  /** A unique address for this result. */
   readonly id: string
   readonly name: string
   readonly created: Date
   /** Name and version of the service. */
   readonly agent: string
-  /** Who has had it made: a name, and an address that stands for the user. */
+  /** The user for whom it was made: a name, and an address that identifies the user. */
   readonly user: string
   readonly userAddress: string
 }
 
-/** The entries of a package of the files, each to be taken before the next one. */
+/** The entries of a package of the files; each must be read before the next one. */
 export type Package = (about: PackageAbout, files: AsyncIterable<ArchiveEntry>) => AsyncGenerator<ArchiveEntry>

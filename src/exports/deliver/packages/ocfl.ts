@@ -25,8 +25,8 @@ export const ocfl: Package = async function* (about, files) {
 }
 
 /**
- * Files of the same content: an inventory names a content once. Of each digest only its beginning is kept; two that begin alike are
- * looked at whole.
+ * Files with the same content: an inventory names a content once. Only a prefix of each digest is kept; digests with the
+ * same prefix are compared completely.
  */
 class Twins {
   readonly #beginnings = new Set<number>()
@@ -43,7 +43,7 @@ class Twins {
     else this.#further.set(digest, [path])
   }
 
-  /** The paths of a content whose first file this is; null: it is not the first one. */
+  /** The paths of a content, given its first file; null: this is not the first one. */
   pathsOf(digest: string, path: string, told: Set<string>): readonly string[] | null {
     const further = this.#further.get(digest)
     if (!further) return [path]

@@ -4,14 +4,14 @@ import type { Package, PackageAbout, PackageKind } from './model.ts'
 import { ocfl } from './ocfl.ts'
 import { roCrate } from './ro-crate.ts'
 
-/** A package that stands in a folder of its own when it is packed; a crate is the top of its archive. */
+/** Most packages are in a separate folder of their archive; a crate is at the top of it. */
 const kinds: Readonly<Record<PackageKind, { readonly write: Package; readonly inFolder: boolean }>> = {
   bagit: { write: bagit, inFolder: true },
   ocfl: { write: ocfl, inFolder: true },
   ro_crate: { write: roCrate, inFolder: false },
 }
 
-/** The files as a package; for an archive, `folder` is where it stands in there. */
+/** The files as a package; for an archive, `folder` is the folder in it. */
 export async function* packaged(
   kind: PackageKind,
   about: PackageAbout,

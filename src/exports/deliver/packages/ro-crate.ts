@@ -5,7 +5,7 @@ import type { Package, PackageAbout } from './model.ts'
 
 const context = ['https://w3id.org/ro/crate/1.1/context', { sha256: 'https://schema.org/sha256' }]
 
-/** A crate whose files are described in one document. @see https://www.researchobject.org/ro-crate/specification/1.1/ */
+/** A crate: one document describes all its files. @see https://www.researchobject.org/ro-crate/specification/1.1/ */
 export const roCrate: Package = async function* (about, files) {
   const { created } = about
   await using parts = new Spool()
@@ -37,7 +37,7 @@ export const roCrate: Package = async function* (about, files) {
   yield spoolEntry('ro-crate-metadata.json', created, document)
 }
 
-/** All before the list of the files. */
+/** The part of the document before the list of files. */
 function beginning({ id, name, created, agent, user }: PackageAbout): string {
   const descriptor = {
     '@id': 'ro-crate-metadata.json',

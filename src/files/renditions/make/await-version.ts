@@ -3,9 +3,9 @@ import { currentDeadline } from '../../../platform/limits/deadline.ts'
 import type { StoredFile } from '../../model.ts'
 import type { RenditionListeners } from './rendition-listeners.ts'
 
-/** Milliseconds that somebody waits for a version at most. */
+/** Milliseconds that a request waits for a version at most. */
 const longest = 30_000
-/** Milliseconds between two looks at what other processes may have made. */
+/** Milliseconds between two checks for versions that other processes have made. */
 const lookEvery = 1000
 
 /** Whether a version of the file is still to be made. */
@@ -14,8 +14,9 @@ function isComing({ renditions }: StoredFile, name: string): boolean {
 }
 
 /**
- * Waits until a version of each of the files is made, or will not be, or the client has gone: whoever uploads and shows what
- * came of it asks once, not again and again. Answers the files as they are by then; those that have gone as they were.
+ * Waits until a version of each of the files is made, or will not be made, or the client has closed the connection: a
+ * client that uploads a file and shows a version asks once, not again and again. Answers the files as they are by then;
+ * deleted files as they were.
  */
 export async function awaitVersion(
   {
@@ -45,7 +46,7 @@ export async function awaitVersion(
   try {
     while (coming.size > 0 && !deadline.over && performance.now() < end) {
       if (told.size === 0) await pause((woken) => (wake = woken))
-      // Those of which nothing is heard are looked at now and then: another process may make them.
+      // Files without news are checked now and then: another process may make their versions.
       const asked = told.size > 0 ? [...told].filter((id) => coming.has(id)) : [...coming]
       told.clear()
       const found = new Map((await read(asked)).map((file) => [file.id, file]))
@@ -62,7 +63,7 @@ export async function awaitVersion(
   return files.map((file) => known.get(file.id) ?? file)
 }
 
-/** Until it is woken, or it is time to look by oneself. */
+/** Waits for a notification, or until it is time to check without one. */
 async function pause(whenWoken: (wake: () => void) => void): Promise<void> {
   const woken = new AbortController()
   whenWoken(() => woken.abort())

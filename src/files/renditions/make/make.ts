@@ -17,20 +17,20 @@ import { type Basics, isInline, type PictureRecipe, type PicturesTask } from '..
 import { shape } from '../workshop/technical.ts'
 
 export interface MakeTools extends SourceTools {
-  /** What renditions of the file bear, and all recipes for it. */
+  /** The watermark and caption for renditions of the file, and all recipes for it. */
   readonly marks: KnownMarks
   readonly all: readonly Recipe[]
   readonly storeOf: (locationId: number) => BlobStore
   readonly db: Db
   readonly looksLater: boolean
   readonly recipePrograms: Pick<RecipePrograms, 'make'>
-  /** Told the part of a rendition that is made, 0 to 1, of those that take long. */
+  /** Called with the finished part of a rendition, 0 to 1, for those that take long. */
   readonly onProgress: (name: string, part: number) => void
 }
 
 export type Output = (
   | { readonly path: string }
-  /** Of a small picture, as it is: to write and read it would take longer. */
+  /** For a small picture: to write it to a file and read it again would take longer. */
   | { readonly content: Uint8Array }
 ) & {
   readonly extension: string
@@ -46,13 +46,13 @@ export type Outcome =
 
 export interface Produced {
   readonly outcomes: readonly Outcome[]
-  /** What a look at the original told. */
+  /** The metadata found by reading the original. */
   readonly basics: Basics | null
-  /** What a picture looks like, null where nothing can be said; undefined: it was not looked at. */
+  /** The perceptual hash of a picture; null where none can be computed; undefined: it was not computed. */
   readonly perceptualHash?: bigint | null | undefined
 }
 
-/** Makes renditions of a file; each of what it is to be made of, also where that is made here, too. */
+/** Makes renditions of a file, each from its source, even if the source is a rendition that is made in this run, too. */
 export async function makeAll(tools: MakeTools, file: StoredFile, recipes: readonly Recipe[]): Promise<Produced> {
   const without = recipes.filter((recipe) => isUnmarked(recipe, tools.all, tools.marks))
   const outcomes: Outcome[] = without.map((recipe) => ({ recipe, unmarked: true }))
@@ -103,7 +103,7 @@ async function pathOfOutput(tools: MakeTools, output: Output): Promise<string> {
   return path
 }
 
-/** Recipes of the same material share one look at it. */
+/** Recipes with the same source share one decoding of it. */
 async function makeOf(
   tools: MakeTools,
   file: StoredFile,
@@ -131,7 +131,7 @@ async function makeOf(
     for (const recipe of recipes) {
       if (pictures.includes(recipe)) continue
       const outcome = await convert(tools, material, recipe)
-      // The others would take as long.
+      // The other recipes would take as long.
       if ('problem' in outcome && outcome.problem.late) throw outcome.problem
       outcomes.push(outcome)
     }
@@ -191,7 +191,7 @@ async function makePictures(
   return { outcomes, basics: basics && tells === 'look' ? look : basics, perceptualHash }
 }
 
-/** What is kept of a rendition that shows more than the file. */
+/** The stored metadata of a rendition with a watermark or a caption. */
 function borne(recipe: Recipe, all: readonly Recipe[], marks: KnownMarks): Record<string, unknown> {
   const { watermark, caption } = marksOn(recipe, all, marks)
   return { ...(watermark ? { watermark: true } : {}), ...(caption ? { caption: caption.text } : {}) }
@@ -211,7 +211,7 @@ function pictureRecipe(recipe: Recipe): Omit<PictureRecipe, 'colorprofile'> {
   return { ...rest, recipe: kind === 'pyramid' ? 'pyramid' : 'image' }
 }
 
-/** What programs make that are installed beside the service; what that is, is said by its content. */
+/** Runs a program that is installed beside the service; the type of its output is found by the content. */
 async function makeByProgram(tools: MakeTools, material: Material, program: RecipeProgram): Promise<Output> {
   const { workers, recipePrograms, signal, who } = tools
   const source = { path: await material.path(), extension: material.extension }
@@ -229,7 +229,7 @@ async function makeByProgram(tools: MakeTools, material: Material, program: Reci
   return { path, extension, mimeType, metadata }
 }
 
-/** Bytes by which a file is known for what it is. */
+/** Bytes by which the type of a file is recognised. */
 const headBytes = 4100
 
 async function headOf(path: string): Promise<Buffer> {
@@ -238,7 +238,7 @@ async function headOf(path: string): Promise<Buffer> {
   return buffer.subarray(0, bytesRead)
 }
 
-/** What programs of the machine make. */
+/** Runs programs of the machine. */
 async function convert(tools: MakeTools, material: Material, recipe: Recipe): Promise<Outcome> {
   try {
     if (recipe.program) return { recipe, output: await makeByProgram(tools, material, recipe.program) }
@@ -269,7 +269,7 @@ function dimensions(width: number, height: number) {
   return { width, height, aspect_ratio: Math.round((1000 * width) / height) / 1000 }
 }
 
-/** As `technical_metadata` has it. */
+/** In the form of `technical_metadata`. */
 function technicalOf({ width, height, duration, videoCodecs, audioCodecs }: MediaFacts): Basics {
   return {
     ...(width && height ? { width, height, ...shape(width, height) } : {}),

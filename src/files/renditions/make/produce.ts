@@ -35,7 +35,10 @@ export interface ProduceDeps {
   /** See `FileOptions`. */
   readonly changed: (tx: Tx, fileIds: readonly number[]) => Promise<void>
   readonly workers: Workers
-  /** Somebody waits for what is made: what the original looks like is found out with other renditions, or its metadata. */
+  /**
+   * A request waits for the result: the perceptual hash of the original is computed later, with other renditions or its
+   * metadata.
+   */
   readonly looksLater?: boolean
   readonly programs: Programs
   readonly folders: WorkFolders
@@ -43,18 +46,19 @@ export interface ProduceDeps {
   readonly recipePrograms: RecipePrograms
 }
 
-/** Renditions of one file, all that wait and whose recipes have this priority. */
+/** All waiting renditions of one file whose recipes have this priority. */
 export interface ProduceJob {
   readonly fileId: number
   readonly priority: number
 }
 
-/** Times that a rendition is begun before it is given up: each time the service ended in the middle. */
+/** Attempts to make a rendition before it is given up: each time the service ended in the middle. */
 export const mostAttempts = 3
 
 /**
- * Makes renditions: begun, made by other processes, stored, and said so in one transaction. What cannot be made says why,
- * and is not tried again until something has changed; what fails for another reason is (a full disk, a database away).
+ * Makes renditions: begins them, makes them in other processes, stores them, and notes all results in one transaction. A
+ * rendition that cannot be made gets a reason, and is not tried again until something has changed. After another failure
+ * (a full disk, no database) it is tried again.
  */
 export function createProduce(deps: ProduceDeps) {
   return async function produce({ fileId, priority }: ProduceJob, { attempt, signal }: Attempt): Promise<void> {
@@ -108,19 +112,19 @@ export function createProduce(deps: ProduceDeps) {
   }
 }
 
-/** What renditions were made by. */
+/** The settings by which renditions were made. */
 interface MadeBy {
   readonly all: readonly Recipe[]
-  /** Those that are made at other turns. */
+  /** Renditions with other priorities. */
   readonly rest: readonly Recipe[]
   readonly marks: KnownMarks
-  /** As they are by now. */
+  /** The present marks. */
   readonly marksIn: (from: Queryable) => Promise<KnownMarks>
-  /** Has all of it made once more. */
+  /** Queues all of the work once more. */
   readonly again: (tx: Tx) => Promise<void>
 }
 
-/** Stores what was made, and says how everything ended. */
+/** Stores the renditions, and notes how each ended. */
 async function conclude(
   { db, events, locations, changed, listeners }: ProduceDeps,
   file: StoredFile,
@@ -145,12 +149,13 @@ async function conclude(
     await db.transaction(async (tx) => {
       if (!(await store.lockOriginal(tx, file.id, madeOf))) return
       tx.afterCommit(() => listeners.tell(file.id))
-      // Whoever gives the file other marks looks after this, or is seen here.
+      // A process that changes the marks of the file either checks its renditions after this, or its change is visible
+      // here.
       const now = await marksIn(tx)
       const outdated = outcomes.some(({ recipe }) => recipeHash(recipe, all, now) !== recipeHash(recipe, all, marks))
       if (outdated) return again(tx)
       const none = outcomes.filter((outcome) => 'unmarked' in outcome || 'tooSmall' in outcome)
-      // Somebody waits for the first of them: they leave together, in this order.
+      // A request waits for the first renditions: these statements are sent together, in this order.
       await Promise.all([
         store.putVersions(tx, file.id, versions),
         store.dropVersions(
@@ -175,7 +180,7 @@ async function conclude(
   }
 }
 
-/** A file that took too long for one of its renditions would for the others, too: they end with the same reason. */
+/** If one rendition of a file took too long, the others would, too: they end with the same reason. */
 function lateRest(rest: readonly Recipe[], outcomes: readonly Outcome[]): Outcome[] {
   const late = outcomes.find((outcome) => 'problem' in outcome && outcome.problem.late)
   return late && 'problem' in late ? rest.map((recipe) => ({ recipe, problem: late.problem })) : []
@@ -226,7 +231,7 @@ function endOf(outcome: Outcome, hash: string, madeOf: string): store.Ended {
   return { ...end, status: kind === 'unavailable' ? 'not_produced' : 'failed', reason: message, needs }
 }
 
-/** The machine that made it: several can work on one database. */
+/** The machine that made it: several machines can use one database. */
 const connInfos = [{ host: hostname() }]
 
 function eventOf(file: StoredFile, outcome: Outcome, took: number): NewEvent[] {

@@ -1,10 +1,10 @@
 import type { Db } from '../../../platform/postgres/db.ts'
 import * as store from './store.ts'
 
-/** Milliseconds between two notes of how far something is. */
+/** Milliseconds between two notes of the progress. */
 const noteEvery = 2000
 
-/** Notes now and then how far renditions of a file are, for those that take long. */
+/** Notes now and then the progress of renditions of a file, for those that take long. */
 export function createProgress(db: Db, fileId: number) {
   const parts = new Map<string, number>()
   let writing = Promise.resolve()
@@ -15,13 +15,13 @@ export function createProgress(db: Db, fileId: number) {
     if (performance.now() - notedAt < noteEvery) return
     notedAt = performance.now()
     const percents = new Map([...parts].map(([one, share]) => [one, Math.min(99, Math.floor(100 * share))]))
-    // Whoever looks on misses a number at worst.
+    // If this fails, an observer misses one number.
     writing = writing.then(() => store.noteProgress(db, fileId, percents)).catch(() => {})
   }
 
   return {
     note,
-    /** When nothing more is on its way: what is written afterwards is the last word. */
+    /** Resolves when no write is in progress: later writes then come last. */
     settled: (): Promise<void> => writing,
     [Symbol.asyncDispose]: (): Promise<void> => writing,
   }

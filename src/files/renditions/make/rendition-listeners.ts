@@ -1,4 +1,4 @@
-/** Tells those who wait for renditions of a file when something has become of these in this process. */
+/** Notifies listeners when this process has finished renditions of a file. */
 export function createRenditionListeners() {
   const waiting = new Map<number, Set<() => void>>()
 
@@ -7,7 +7,7 @@ export function createRenditionListeners() {
       for (const told of waiting.get(fileId) ?? []) told()
     },
 
-    /** Calls `told` at each news of the file, until the returned function is called. */
+    /** Calls `told` whenever renditions of the file have changed, until the returned function is called. */
     listen(fileId: number, told: () => void): () => void {
       const ofFile = waiting.get(fileId) ?? new Set()
       waiting.set(fileId, ofFile.add(told))

@@ -7,7 +7,7 @@ import type { Tag } from '../workshop/technical.ts'
 
 export interface OriginalRow extends OriginalType {
   readonly fileId: number
-  /** Versions that were uploaded: no recipe makes these. */
+  /** Uploaded versions: no recipe makes these. */
   readonly manual: readonly string[]
 }
 
@@ -27,7 +27,7 @@ export interface Planned {
   readonly name: string
 }
 
-/** Renditions that are to be made, also where they were made before. */
+/** Plans renditions, also those that were made before. */
 export async function planRenditions(tx: Tx, planned: readonly Planned[]): Promise<void> {
   if (planned.length === 0) return
   await tx.query(
@@ -41,8 +41,8 @@ export async function planRenditions(tx: Tx, planned: readonly Planned[]): Promi
 }
 
 /**
- * The same for new originals, and beside them those that are not to be made as long as the files have no watermark. No name
- * of a file stands in both.
+ * The same for new originals. `plain` are those that are not to be made as long as the files have no watermark. No name
+ * of a file may be in both lists.
  */
 export async function planNewRenditions(tx: Tx, planned: readonly Planned[], plain: readonly Planned[]): Promise<void> {
   if (planned.length + plain.length === 0) return
@@ -62,7 +62,7 @@ export async function planNewRenditions(tx: Tx, planned: readonly Planned[], pla
   )
 }
 
-/** Names of the renditions of files that nobody has begun to make. */
+/** Names of the renditions of files that no process has begun to make. */
 export async function readPending(from: Queryable, ids: readonly number[]): Promise<Map<number, ReadonlySet<string>>> {
   const { rows } = await from.query<{ fileId: number; names: string[] }>(
     `select file_id as "fileId", array_agg(name) as names from file_rendition
@@ -74,8 +74,8 @@ export async function readPending(from: Queryable, ids: readonly number[]): Prom
 }
 
 /**
- * Of the renditions those that are to be made; they are being made from now on. How often each was begun, by name. Whoever
- * tries `again` also takes those that were being made: by itself, before it was interrupted.
+ * Begins those of the renditions that are waiting. Answers how often each was begun, by name. A caller that tries `again`
+ * also gets those that it had begun itself before it was interrupted.
  */
 export async function beginRenditions(
   from: Queryable,
@@ -92,7 +92,7 @@ export async function beginRenditions(
   return new Map(rows.map(({ name, attempts }) => [name, attempts]))
 }
 
-/** How much of renditions is made, by name, while they are being made. */
+/** Notes the progress of renditions, by name, while they are being made. */
 export async function noteProgress(
   from: Queryable,
   fileId: number,
@@ -116,8 +116,8 @@ export interface Ended {
 }
 
 /**
- * How renditions ended; with `pending` only those that nobody has begun to make. A version that was there before stays until
- * there is another.
+ * Notes how renditions ended; with `pending` only those that no process has begun to make. An earlier version stays until
+ * there is a new one.
  */
 export async function endRenditions(
   tx: Tx,
@@ -144,7 +144,7 @@ export interface NewVersion extends NewBlob {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** Keeps the original as it is until the end of the transaction; false when the file has gone, or has another one. */
+/** Keeps the original unchanged until the end of the transaction; false when the file is deleted, or has another original. */
 export async function lockOriginal(tx: Tx, fileId: number, madeOf: Sha256): Promise<boolean> {
   const { rows } = await tx.query(
     `select from file f join file_version v on v.file_id = f.id and v.name = 'original'
@@ -155,7 +155,7 @@ export async function lockOriginal(tx: Tx, fileId: number, madeOf: Sha256): Prom
   return rows.length > 0
 }
 
-/** Versions with contents that were announced. */
+/** Stores versions with announced contents. */
 export async function putVersions(tx: Tx, fileId: number, versions: readonly NewVersion[]): Promise<void> {
   if (versions.length === 0) return
   await tx.query(
@@ -178,7 +178,7 @@ export async function putVersions(tx: Tx, fileId: number, versions: readonly New
   )
 }
 
-/** Versions that there are no longer to be, though it stays known why. */
+/** Removes versions; their renditions keep the reason. */
 export async function dropVersions(tx: Tx, fileId: number, names: readonly string[]): Promise<void> {
   if (names.length === 0) return
   await tx.query(
@@ -193,7 +193,7 @@ export async function dropVersions(tx: Tx, fileId: number, names: readonly strin
   )
 }
 
-/** What a look at the original told, beside what is known of it. */
+/** Adds metadata found by reading the original to the known metadata. */
 export async function addMetadata(tx: Tx, fileId: number, metadata: Readonly<Record<string, unknown>>): Promise<void> {
   await tx.query(
     `update file_version set metadata = metadata || $2::jsonb where file_id = $1 and name = 'original'`,
@@ -202,7 +202,7 @@ export async function addMetadata(tx: Tx, fileId: number, metadata: Readonly<Rec
   )
 }
 
-/** Renditions that are not wanted any more, with their contents. */
+/** Removes unwanted renditions, with their contents. */
 export async function dropRenditions(tx: Tx, dropped: readonly Planned[]): Promise<void> {
   if (dropped.length === 0) return
   await tx.query(
@@ -220,7 +220,7 @@ export async function dropRenditions(tx: Tx, dropped: readonly Planned[]): Promi
   )
 }
 
-/** What is known of the original; nobody else changes it until the end of the transaction. */
+/** The known metadata of the original; no other transaction changes it until the end of this one. */
 export async function lockMetadata(tx: Tx, fileId: number): Promise<Readonly<Record<string, unknown>>> {
   const { rows } = await tx.query<{ metadata: Record<string, unknown> }>(
     `select metadata from file_version where file_id = $1 and name = 'original' for update`,
@@ -239,7 +239,7 @@ export async function putTags(tx: Tx, fileId: number, tags: readonly Tag[]): Pro
   )
 }
 
-/** The text of a file, as far as it is kept. */
+/** Stores the text of a file, up to a limit. */
 export async function putText(
   tx: Tx,
   fileId: number,
@@ -257,7 +257,7 @@ export async function dropText(tx: Tx, fileId: number): Promise<void> {
   await tx.query('delete from file_text where file_id = $1', [fileId], 'drop-file-text')
 }
 
-/** What a picture looks like; null: it was looked at, and shows too little. */
+/** Stores the perceptual hash of a picture; null: the picture shows too little for one. */
 export async function putPerceptualHash(
   tx: Tx,
   fileId: number,

@@ -18,15 +18,15 @@ import { hasText } from '../workshop/text-types.ts'
 import { missingLook } from './perceptual-hash.ts'
 import { nothingSaid, type SaidOfFile, sayAll } from './said.ts'
 
-/** The reading of a file's own metadata, among its renditions. */
+/** The pseudo-rendition for reading a file's own metadata. */
 export const metadataName = ':metadata'
 
 export const metadataJob = 'files.metadata'
 
-/** Changes when the same file would tell something else. */
+/** Changed when the same file would give other metadata. */
 const ownHash = 'tags-5'
 
-/** The same with what is read of such originals by programs that are installed beside the service. */
+/** The same with the programs installed beside the service that read such originals. */
 export function metadataHash(programs: Pick<RecipePrograms, 'saying'>, type: OriginalType): string {
   const added = programs.saying(type)
   if (added.length === 0) return ownHash
@@ -34,24 +34,24 @@ export function metadataHash(programs: Pick<RecipePrograms, 'saying'>, type: Ori
   return `${ownHash} ${createHash('sha256').update(JSON.stringify(prints)).digest('hex').slice(0, 24)}`
 }
 
-/** Characters of a text that are kept. */
+/** Most characters of a text that are stored. */
 const mostText = 1_000_000
 
 interface Told {
   readonly tags: readonly Tag[] | null
   readonly text: ResultOf<TextTask> | null
-  /** What others say of it. */
+  /** The statements of programs beside the service. */
   readonly said: SaidOfFile
-  /** Why one of them is missing. */
+  /** The reasons why a part is missing. */
   readonly problems: readonly CannotMake[]
 }
 
 export interface DescribeDeps extends ProduceDeps {
-  /** Who uploaded a file: what is read of it is logged as theirs (EVENT-018). */
+  /** The uploader of a file: the event of reading its metadata is logged in their name (EVENT-018). */
   readonly uploader: (from: Queryable, file: StoredFile) => Promise<EventActor | null>
 }
 
-/** Reads what a file says of itself and what is written in it, and keeps it. What cannot be read says why, once. */
+/** Reads the metadata and the text of a file, and stores them. If they cannot be read, the reason is noted once. */
 export function createDescribe(deps: DescribeDeps) {
   const { db, events, locations, folders, changed, uploader, recipePrograms } = deps
   return async function describe(
@@ -79,13 +79,13 @@ export function createDescribe(deps: DescribeDeps) {
     const { said, problems } = told
     const { tags, text } = together(told)
     const look = tired ? undefined : await missingLook(deps, file, folder.path, signal)
-    // What is missing here may come; a broken file stays as it is.
+    // A missing program may be installed later; a broken file stays broken.
     const [problem] = [...problems].sort((a, b) => Number(b.kind === 'unavailable') - Number(a.kind === 'unavailable'))
     const lacking = said.unsaid.find(({ problem: one }) => one.kind === 'unavailable')?.problem
     const ended = endOf(tags !== null, problem?.kind === 'unavailable' ? problem : (lacking ?? problem))
     await db.transaction(async (tx) => {
       if (!(await store.lockOriginal(tx, fileId, original.sha256))) return
-      // What others have found out meanwhile stays.
+      // Metadata found by others meanwhile stays.
       const known = await store.lockMetadata(tx, fileId)
       const technical = {
         ...noted(said, known),
@@ -96,7 +96,7 @@ export function createDescribe(deps: DescribeDeps) {
       if (tags || text || look) await store.addMetadata(tx, fileId, technical)
       if (tags) await store.putTags(tx, fileId, tags)
       if (text) await store.putText(tx, fileId, text)
-      // Only others had one to tell, and do not any more.
+      // Only programs beside the service gave a text, and now they give none.
       else if (known.said !== undefined) await store.dropText(tx, fileId)
       if (look) await store.putPerceptualHash(tx, fileId, original.sha256, look.perceptualHash)
       await store.endRenditions(tx, fileId, [
@@ -120,7 +120,7 @@ export function createDescribe(deps: DescribeDeps) {
   }
 }
 
-/** A program that is missing here may come, so the file is then read once more; a broken file stays as it is. */
+/** A missing program may be installed later, so the file is then read once more; a broken file stays broken. */
 function endOf(read: boolean, problem: CannotMake | undefined): Pick<store.Ended, 'status' | 'reason' | 'needs'> {
   const unavailable = problem?.kind === 'unavailable'
   const status = unavailable ? 'not_produced' : read ? 'done' : 'failed'
@@ -137,7 +137,7 @@ function statusOf(problem: CannotMake): 'not_produced' | 'failed' {
   return problem.kind === 'unavailable' ? 'not_produced' : 'failed'
 }
 
-/** Tags and text of the file and of those who say something of it. */
+/** Tags and text of the file, with those from programs beside the service. */
 function together({ tags, text, said }: Told): Pick<Told, 'tags' | 'text'> {
   const all = [...(text ? [text.text] : []), ...said.texts].join('\n').replaceAll('\0', '').toWellFormed()
   return {
@@ -155,7 +155,10 @@ function together({ tags, text, said }: Told): Pick<Told, 'tags' | 'text'> {
   }
 }
 
-/** What others have said, kept apart from what the file says of itself, so that it goes with them. */
+/**
+ * The statements of programs beside the service, stored apart from the file's own metadata, so that they can be removed
+ * with the program.
+ */
 function noted({ technical, texts }: SaidOfFile, known: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const nothing = Object.keys(technical).length === 0 && texts.length === 0
   return nothing && known.said === undefined ? {} : { said: nothing ? null : { technical } }

@@ -1,17 +1,17 @@
-/** Milliseconds in which half of what somebody has queued is forgotten. */
+/** Half-life, in milliseconds, of the number of files that a user has queued. */
 const halfLife = 600_000
-/** Files that nobody is put back for. */
+/** Number of files up to which a user is not put back. */
 const few = 16
-/** Callers that are remembered; what is a hundredth of a file is nothing. */
+/** Users below this level are forgotten: a hundredth of a file does not count. */
 const nothing = 0.01
 const priorities = 4
 
 export type FairPriority = ReturnType<typeof createFairPriority>
 
 /**
- * Who has queued how much of late: the queue is the same for all, so the files of whoever has put in a hundred thousand
- * stand behind the single one that somebody else brings after them. Twice as many are one step behind, which is as much
- * as all renditions of one file lie apart.
+ * Counts how much each user has queued of late. All users share one queue: the files of a user who has uploaded a hundred
+ * thousand come behind the single file that another user uploads after them. Twice as many files are one step back; a
+ * step is as wide as the priorities of all renditions of one file.
  */
 export function createFairPriority(now: () => number = Date.now) {
   const levels = new Map<string, { level: number; at: number }>()
@@ -26,7 +26,7 @@ export function createFairPriority(now: () => number = Date.now) {
   }
 
   return {
-    /** One more file of somebody: how far it stands behind, to be added to its priority. */
+    /** Counts one more file of a user. Answers how far it is put back, to be added to its priority. */
     add(who: string): number {
       const before = levelOf(who)
       if (before < nothing) forget()

@@ -7,12 +7,12 @@ import { maxAttempts } from '../model.ts'
 import type { Precedence } from '../recipes/precedence.ts'
 import { isDirect } from '../sources/sources.ts'
 
-/** A new file whose first renditions are made, then the others. */
+/** A new file: its first renditions are made now, then the others. */
 export interface NewFileJob {
   readonly fileId: number
-  /** What is added to the priorities of its renditions. */
+  /** Added to the priorities of its renditions. */
   readonly priority: number
-  /** For whom it is (`callerOf`). */
+  /** The user for whom it is done (`callerOf`). */
   readonly who: string
 }
 
@@ -21,7 +21,7 @@ export const newFileJob = 'files.new'
 export interface FirstRenditionsOptions {
   readonly db: Db
   readonly jobs: Pick<Jobs, 'runLocally'>
-  /** Files whose first renditions are made at the same time. */
+  /** Number of files whose first renditions are made at the same time. */
   readonly most: number
   readonly precedence: Precedence
   readonly produce: (job: ProduceJob, context: Attempt) => Promise<void>
@@ -31,19 +31,19 @@ export interface FirstRenditionsOptions {
 
 export type FirstRenditions = ReturnType<typeof createFirstRenditions>
 
-/** Files that wait here for their turn, for each that is worked on: more are queued, so that other processes share them. */
+/** Files that may wait in this process, for each one in work: further files are queued, so that other processes share them. */
 const waitingForEach = 4
-/** Milliseconds after which other renditions are queued at the latest, though more files come. */
+/** Milliseconds after which other renditions are queued even if more files arrive. */
 const longest = 2000
 
 /**
- * First renditions of pictures that have just come: this process begins them as soon as they are stored, and queues the
- * others when no more pictures come for a moment, those of several files at once. So until a picture is to be seen nothing is
- * done that it does not need. Should the process end, others take over where it was (`takeOver`).
+ * First renditions of new pictures: this process begins them as soon as the pictures are stored. It queues the other
+ * renditions when no more pictures arrive for a moment, those of several files at once. So nothing delays the first view
+ * of a picture. Should the process end, others take over (`takeOver`).
  */
 export function createFirstRenditions({ db, jobs, most, precedence, produce, scheduleRest }: FirstRenditionsOptions) {
   let here = 0
-  /** One is there for somebody who has none, when another one has put in what takes long. */
+  /** One more place than `most` is for users without work in progress, so that another user's slow files do not delay them. */
   const shares = createShares(most)
   let rest: { readonly files: NewFileJob[]; readonly stored: Promise<void> } | null = null
 
@@ -57,7 +57,7 @@ export function createFirstRenditions({ db, jobs, most, precedence, produce, sch
     }
   }
 
-  /** With those of all files that come until it is quiet. */
+  /** Queues it together with the files that arrive until it is quiet. */
   function queueRest(file: NewFileJob, signal: AbortSignal): Promise<void> {
     if (rest) {
       rest.files.push(file)
@@ -77,10 +77,10 @@ export function createFirstRenditions({ db, jobs, most, precedence, produce, sch
     takes: ({ class: kind, extension }: { readonly class: FileClass; readonly extension: string }): boolean =>
       kind === 'image' && isDirect(extension),
 
-    /** For how many more files this process has room. */
+    /** The number of further files for which this process has room. */
     room: (): number => Math.max(0, most * (1 + waitingForEach) - here),
 
-    /** Has the renditions of files made here, after the commit; false when that is not possible. */
+    /** Makes the renditions of files in this process, after the commit; false when that is not possible. */
     add: (tx: Tx, files: readonly NewFileJob[]): Promise<boolean> =>
       jobs.runLocally(
         tx,

@@ -5,16 +5,16 @@ import type { ProduceDeps } from '../make/produce.ts'
 import { localPath } from '../sources/sources.ts'
 import { CannotMake } from '../workshop/failure.ts'
 
-/** What a picture looks like. */
+/** The look of a picture. */
 export interface PictureLook {
   readonly blurhash: string | undefined
-  /** Null: it shows too little to be compared. */
+  /** Null: the picture shows too little to be compared. */
   readonly perceptualHash: bigint | null
 }
 
 /**
- * What a picture looks like that was not looked at when its renditions were made: from the smallest of these, so that it
- * takes little. Undefined where that is known, or where nothing can be made of the file.
+ * The look of a picture for which none was computed when its renditions were made. It is computed from the smallest
+ * rendition, which takes little time. Undefined where it is known, or where the file has no usable picture.
  */
 export async function missingLook(
   { db, workers, locations }: Pick<ProduceDeps, 'db' | 'workers' | 'locations'>,
@@ -46,7 +46,7 @@ async function isKnown(from: Queryable, file: StoredFile): Promise<boolean> {
   return rowCount !== 0
 }
 
-/** Of what was made of the original as it is now; uploaded versions may show something else. */
+/** Of renditions of the present original; uploaded versions may show something else. */
 function smallestPicture(file: StoredFile): FileVersion | undefined {
   const original = originalOf(file)
   if (original.class !== 'image') return undefined

@@ -12,20 +12,20 @@ import type { FirstRenditions, NewFileJob } from './first-renditions.ts'
 
 export const produceJob = 'files.produce'
 
-/** The same for those whose turn is at once: they wait for no others. */
+/** The same for the first renditions: these do not wait behind others. */
 export const previewJob = 'files.preview'
 
-/** What is wanted of new files. */
+/** The wishes for renditions of a new file. */
 export interface RenditionRequest {
   readonly fileId: number
-  /** Without it there are no renditions until a resync. */
+  /** False: no renditions are made until a resync. */
   readonly produce: boolean
   readonly priority: number
-  /** What it is, where the file has just been made. */
+  /** Its type, where the file has just been made. */
   readonly original?: OriginalType | undefined
 }
 
-/** Announces renditions and queues the work, one job for all of a file that are of the same priority. */
+/** Announces renditions and queues the work: one job for all renditions of a file with the same priority. */
 export async function schedule(tx: Tx, jobs: Jobs, scheduled: readonly Scheduled[]): Promise<void> {
   if (scheduled.length === 0) return
   await Promise.all([store.planRenditions(tx, scheduled.map(plannedOf)), jobs.enqueueAll(tx, requestsFor(scheduled))])
@@ -53,7 +53,7 @@ interface PlanDeps {
   readonly first: Pick<FirstRenditions, 'takes' | 'room' | 'add'>
 }
 
-/** Renditions of new files; those with a watermark wait until an object has the file. */
+/** Plans renditions of new files; those with a watermark wait until an object has the file. */
 export async function planNew(
   tx: Tx,
   { jobs, settings, marking, first, fairPriority }: PlanDeps,
@@ -70,7 +70,7 @@ export async function planNew(
   )
   const others = [...wanted.values()].filter(({ original }) => !original).map(({ fileId }) => fileId)
   const originals = [...given, ...(others.length > 0 ? await store.readOriginals(tx, others) : [])]
-  // Another original may come to a file that objects have.
+  // A file of an object may get another original.
   const marks = await readMarks(marking, tx, marking.any() ? [...wanted.keys()] : [])
   const plain: store.Planned[] = []
   const described: NewFileJob[] = []
@@ -84,7 +84,7 @@ export async function planNew(
     if (original.class !== 'unknown') described.push({ fileId, priority, who })
     return scheduledFor(original, all, priority, (recipe) => !isPlain(recipe))
   })
-  // Those of a picture are queued when its first ones are there.
+  // The other renditions of a picture are queued when its first ones are finished.
   const mine = originals
     .filter(
       (original) =>
@@ -93,7 +93,7 @@ export async function planNew(
     .slice(0, first.room())
     .map(({ fileId }): NewFileJob => ({ fileId, priority: wanted.get(fileId)?.priority ?? 0, who }))
   const names = [...scheduled.map(plannedOf), ...described.map(({ fileId }) => ({ fileId, name: metadataName }))]
-  // Whoever uploads waits for this: it goes in one round trip.
+  // The upload waits for this: it takes one round trip.
   const [, added] = await Promise.all([
     store.planNewRenditions(tx, names, plain),
     mine.length > 0 && first.add(tx, mine),
@@ -106,7 +106,7 @@ export async function planNew(
   ])
 }
 
-/** What is made of new files behind their first renditions, which was announced with these. */
+/** Queues the renditions of new files that follow their first renditions; they were announced together with these. */
 export async function scheduleRest(
   tx: Tx,
   { jobs, settings }: { readonly jobs: Jobs; readonly settings: RenditionSettings },
@@ -129,7 +129,7 @@ export async function scheduleRest(
   ])
 }
 
-/** The recipes `all` of an original that fulfil the condition, without those whose versions were uploaded. */
+/** The recipes `all` of an original that fulfil the condition, without recipes whose versions were uploaded. */
 export function scheduledFor(
   original: store.OriginalRow,
   all: readonly Recipe[],
@@ -142,14 +142,14 @@ export function scheduledFor(
   return wanted.map((recipe) => ({ fileId, recipe, priority, turn: turns.get(recipe.name) ?? 0 }))
 }
 
-/** Behind the first renditions, which somebody waits for. */
+/** Behind the first renditions, which a request waits for. */
 const metadataPriority = 3
 
 function metadataRequest({ fileId, priority }: Omit<NewFileJob, 'who'>): JobRequest {
   return { name: metadataJob, payload: { fileId }, priority: priority + metadataPriority, maxAttempts }
 }
 
-/** Announces the reading of files' own metadata, and queues it. */
+/** Announces and queues the reading of files' own metadata. */
 export async function scheduleMetadata(tx: Tx, jobs: Jobs, files: readonly Omit<NewFileJob, 'who'>[]): Promise<void> {
   if (files.length === 0) return
   const planned = files.map(({ fileId }) => ({ fileId, name: metadataName }))

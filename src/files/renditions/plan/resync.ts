@@ -9,7 +9,7 @@ import { recipeHash, recipesFor } from '../recipes/recipes.ts'
 import { metadataHash, metadataName } from './describe.ts'
 import { scheduledFor } from './plan.ts'
 
-/** A run through all files: how far it is, and what it found. */
+/** A run through all files: its progress and its findings. */
 export interface Resync {
   readonly id: number
   readonly startedAt: Date
@@ -18,7 +18,7 @@ export interface Resync {
   readonly checked: number
   readonly queued: number
   readonly removed: number
-  /** It is about watermarks and captions only. */
+  /** Only renditions with watermarks and captions are checked. */
   readonly marks: boolean
 }
 
@@ -36,9 +36,9 @@ export interface ResyncDeps {
 
 export const resyncJob = 'files.resync'
 
-/** Files that are looked at in one transaction. */
+/** Files that are checked in one transaction. */
 const batch = 200
-/** Behind everything that somebody has just uploaded. */
+/** Behind all new uploads. */
 const priority = 1000
 
 interface Looked {
@@ -57,7 +57,7 @@ interface Looked {
   }[]
 }
 
-/** Begins a run. One at a time: while one goes on, that is answered. */
+/** Begins a run. If a run is in progress, answers that one. */
 export async function startResync(tx: Tx, jobs: Jobs, userId: number | null): Promise<Resync> {
   await tx.query('lock table file_resync in share row exclusive mode')
   const running = (await readResyncs(tx, 20)).find(({ finishedAt, marks }) => finishedAt === null && !marks)
@@ -65,8 +65,8 @@ export async function startResync(tx: Tx, jobs: Jobs, userId: number | null): Pr
 }
 
 /**
- * Begins a run that renews what bears a watermark or a caption: these have been changed in this transaction. One that has
- * begun may have passed what they are for.
+ * Begins a run that renews renditions with a watermark or a caption: these have been changed in this transaction. A run
+ * in progress may already have passed the files concerned.
  */
 export async function startMarksResync(tx: Tx, jobs: Jobs, userId: number | null): Promise<Resync> {
   await tx.query('lock table file_resync in share row exclusive mode')
@@ -91,7 +91,7 @@ export async function readResyncs(from: Queryable, most: number): Promise<Resync
   return rows
 }
 
-/** Goes on where the run was, until all files have been looked at. */
+/** Continues the run until all files have been checked. */
 export async function runResync(deps: ResyncDeps, id: number, signal: AbortSignal): Promise<void> {
   for (let more = true; more; ) {
     if (signal.aborted) throw new Error('the service stops')
@@ -121,7 +121,7 @@ async function next(deps: ResyncDeps, tx: Tx, id: number): Promise<boolean> {
   return files.length === batch
 }
 
-/** Renews what bears other marks by now, of files that the objects have or had: they have just been saved. */
+/** Renews the renditions with outdated marks, for files that the saved objects have or had. */
 export async function renewMarks(deps: ResyncDeps, objects: readonly number[], signal: AbortSignal): Promise<void> {
   for (let after: number | undefined = 0; after !== undefined; ) {
     if (signal.aborted) throw new Error('the service stops')
@@ -169,7 +169,7 @@ async function findStale(
   return { scheduled, dropped, described }
 }
 
-/** Of files of which renditions are wanted. */
+/** Only for files that have renditions. */
 async function findStaleMarks({ settings, marking }: ResyncDeps, tx: Tx, files: readonly Looked[]): Promise<Found> {
   const made = files.filter(({ renditions }) => renditions.some(({ name }) => name !== metadataName))
   const marks = await readMarks(
@@ -186,17 +186,17 @@ async function findStaleMarks({ settings, marking }: ResyncDeps, tx: Tx, files: 
   return { scheduled, dropped: [], described: [] }
 }
 
-/** Without a watermark nothing is made, and what there was goes. */
+/** Without a watermark the rendition is not made, and an existing one is removed. */
 function isStale(file: Looked, recipe: Recipe, all: readonly Recipe[], marks: KnownMarks): boolean {
   const known = file.renditions.find(({ name }) => name === recipe.name)
   if (isUnmarked(recipe, all, marks)) return known !== undefined && known.status !== 'unmarked'
   return known?.status === 'unmarked' || !isCurrent(known, recipeHash(recipe, all, marks), file.sha256)
 }
 
-/** Seconds after which nobody can be at it any more: its recipe changed before its turn came. */
+/** Seconds after which no process can be working on it any more: its recipe changed before its turn came. */
 const longestWait = 86_400
 
-/** What waits is not queued twice, and what failed is not tried again as long as nothing has changed. */
+/** A waiting rendition is not queued twice, and a failed one is not tried again as long as nothing has changed. */
 function isCurrent(known: Looked['renditions'][number] | undefined, hash: string, sha256: string): boolean {
   if (!known || known.status === 'not_produced') return false
   if (known.status === 'pending' || known.status === 'processing') return known.age < longestWait
@@ -204,8 +204,8 @@ function isCurrent(known: Looked['renditions'][number] | undefined, hash: string
 }
 
 /**
- * The next files behind one. For marks the originals are locked as by those who make renditions: what they are just at is seen
- * as it ends.
+ * The next files behind one. For marks, the originals are locked as in the processes that make renditions: work in
+ * progress is seen when it ends.
  */
 async function look(
   tx: Tx,

@@ -1,4 +1,4 @@
-/** What programs that are installed beside the service say of a file, beside what it says of itself. */
+/** Statements about a file by programs that are installed beside the service, in addition to the file's own metadata. */
 import { AppError } from '../../../platform/errors.ts'
 import { assertStorable } from '../../../platform/values/text.ts'
 import type { OriginalType, RecipeProgram } from '../model.ts'
@@ -6,11 +6,11 @@ import type { RecipePrograms, RecipeSource } from '../recipes/added.ts'
 import { CannotMake } from '../workshop/failure.ts'
 import { type Tag, tagsOf } from '../workshop/technical.ts'
 
-/** A program that has said nothing that could be kept. */
+/** A program without usable output. */
 interface Unsaid {
   readonly recipe: string
   readonly problem: CannotMake
-  /** What it has written in place of JSON; null: nothing. */
+  /** The output of the program that is not JSON; null: none. */
   readonly body: string | null
 }
 
@@ -23,10 +23,10 @@ export interface SaidOfFile {
 
 export const nothingSaid: SaidOfFile = { tags: [], texts: [], technical: {}, unsaid: [] }
 
-/** Characters of a body that are kept in the log, and of all technical metadata. */
+/** Most characters of a body in the log, and of all technical metadata. */
 const longestBody = 2000
 const longestTechnical = 100_000
-/** Members of members, in the names of tags. */
+/** Depth of nested members in the names of tags. */
 const deepest = 8
 const mostMembers = 2000
 
@@ -37,7 +37,7 @@ interface Saying {
   readonly unsaid: Unsaid[]
 }
 
-/** Runs those for originals of the type, one after the other. One that fails does not keep the others from it. */
+/** Runs the programs for originals of the type, one after the other. A failure does not stop the others. */
 export async function sayAll(
   programs: RecipePrograms,
   type: OriginalType,
@@ -80,7 +80,7 @@ function take(said: Saying, { name }: RecipeProgram, text: string, value: unknow
   said.tags.push(...tagsOf(Object.fromEntries(membersOf(groups).take(mostMembers))))
 }
 
-/** By group and name, as the tool for tags gives them. */
+/** By group and name, in the form of ExifTool. */
 function* membersOf(groups: Record<string, unknown>): Generator<[string, unknown]> {
   for (const [group, members] of Object.entries(groups)) {
     if (!isRecord(members)) continue
@@ -88,7 +88,7 @@ function* membersOf(groups: Record<string, unknown>): Generator<[string, unknown
   }
 }
 
-/** Objects in objects are one member each, named by their way. */
+/** Each value in nested objects is one member, named by its path. */
 function* membersIn(object: Record<string, unknown>, way: string, depth: number): Generator<[string, unknown]> {
   for (const [key, value] of Object.entries(object)) {
     const name = `${way}${key}`

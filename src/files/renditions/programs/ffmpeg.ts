@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { CannotMake } from '../workshop/failure.ts'
 import type { ProgramLimits, RunProgram } from './run.ts'
 
-/** What ffprobe tells of a film or a sound, as it is to be seen. */
+/** Facts about a film or a sound from ffprobe, as the player shows it. */
 export interface MediaFacts {
   readonly width?: number
   readonly height?: number
@@ -13,7 +13,7 @@ export interface MediaFacts {
   readonly audioCodecs: readonly string[]
 }
 
-/** One thing that is to be done with a file. */
+/** One operation on a file. */
 export interface MediaStep {
   readonly path: string
   readonly folder: string
@@ -21,15 +21,16 @@ export interface MediaStep {
 }
 
 /**
- * Containers of films and sounds by their contents, whatever the name says. What is only a list of other files (HLS, DASH,
- * concat, SDP) or a picture sequence is none: it would make the program read what its writer wants.
+ * Containers of films and sounds by their contents, whatever the name says. A format that is only a list of other files
+ * (HLS, DASH, concat, SDP) or a picture sequence is excluded: the program would read other files chosen by the author of
+ * the list.
  */
 const containers = (
   '3gp aac ac3 aiff amr ape asf asf_o au avi caf dirac dts dtshd dv eac3 flac flv gxf h261 h263 h264 hevc ivf m4v matroska ' +
   'mjpeg mov mp3 mp4 mpeg mpegts mpegvideo mpc mpc8 mxf nut nuv obu ogg rm shn swf tak tta vc1 vob w64 wav webm wtv wv xwma'
 ).replaceAll(' ', ',')
 
-/** Seconds that work on a film may take for each second of it, and beyond which it is given up in any case. */
+/** Seconds that work on a film may take for each second of it, and the limit in any case. */
 const secondsEach = 4
 const mostMoreSeconds = 6 * 3600
 
@@ -37,7 +38,7 @@ const quiet = ['-v', 'error', '-nostdin', '-hide_banner']
 
 /** Films and sounds, by the programs ffmpeg and ffprobe. */
 export function createFfmpeg(run: RunProgram, limits: Pick<ProgramLimits, 'pixels'>) {
-  /** Contents are read as what they are, from this one file. */
+  /** Reads only this one file, in the recognised format. */
   const reading = (path: string): string[] => [
     '-protocol_whitelist',
     'file',
@@ -53,7 +54,7 @@ export function createFfmpeg(run: RunProgram, limits: Pick<ProgramLimits, 'pixel
     return factsOf(await run('ffprobe', { args, folder, signal }))
   }
 
-  /** What a film becomes; `onProgress` is told the part that is done, 0 to 1. */
+  /** Converts a film; `onProgress` is called with the finished part, 0 to 1. */
   async function converted(
     { path, folder, signal }: MediaStep,
     to: string,
@@ -80,7 +81,7 @@ export function createFfmpeg(run: RunProgram, limits: Pick<ProgramLimits, 'pixel
       const { path, folder, signal } = step
       const { duration = 0 } = await facts(step)
       const to = join(folder, 'frame.png')
-      // Some cannot be wound forward to the place: then the first.
+      // Some films cannot be wound forward to the place: then the first frame is used.
       for (const at of duration > 0 ? [Math.min(10, duration / 10), 0] : [0]) {
         const args = [
           ...quiet,
@@ -106,7 +107,7 @@ export function createFfmpeg(run: RunProgram, limits: Pick<ProgramLimits, 'pixel
       throw new CannotMake('unreadable', 'the film has no frame that can be read')
     },
 
-    /** The picture that a sound carries; else its waves. */
+    /** The picture embedded in a sound file, or else its waveform. */
     async cover({ path, folder, signal }: MediaStep): Promise<{ readonly path: string; readonly carried: boolean }> {
       const to = join(folder, 'cover.png')
       const carried = [...quiet, ...input(path), '-an', '-map', '0:v:0', '-frames:v', '1', '-y', to]
@@ -122,7 +123,7 @@ export function createFfmpeg(run: RunProgram, limits: Pick<ProgramLimits, 'pixel
       return { path: to, carried: false }
     },
 
-    /** MP4 for browsers, of at most that height. */
+    /** Converts to MP4 for browsers, up to that height. */
     async video(
       step: MediaStep,
       height: number,
@@ -143,12 +144,12 @@ export function createFfmpeg(run: RunProgram, limits: Pick<ProgramLimits, 'pixel
   }
 }
 
-/** Square pixels, an even number in both directions. */
+/** Square pixels, with even width and height. */
 const square = "scale='max(2,2*trunc(iw*sar/2))':'max(2,2*trunc(ih/2))',setsar=1"
 
 const sound = ['-c:a', 'aac', '-ac', '2']
 
-/** Nothing but picture and sound: neither titles nor places, which recordings of telephones have. */
+/** Only picture and sound: no titles, and no places, which recordings of telephones have. */
 const plain = ['-sn', '-dn', '-map_metadata', '-1', '-map_chapters', '-1', '-movflags', '+faststart']
 
 interface Stream {
@@ -181,7 +182,7 @@ function codecs(streams: readonly Stream[]): string[] {
   return [...new Set(streams.flatMap(({ codec_name: name }) => (typeof name === 'string' ? [name] : [])))].slice(0, 20)
 }
 
-/** Width and height with square pixels, turned as the camera was held. */
+/** Width and height with square pixels, turned upright. */
 function shown(stream: Stream): { width: number; height: number } | object {
   const [width, height] = [Number(stream.width), Number(stream.height)]
   if (!(width > 0 && height > 0)) return {}

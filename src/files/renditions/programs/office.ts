@@ -19,7 +19,7 @@ export function createOffice(run: RunProgram) {
       await mkdir(join(profile, 'user'), { recursive: true })
       await writeFile(join(profile, 'user', 'registrymodifications.xcu'), settings)
       const named = join(folder, `document.${extension}`)
-      // The program goes by names.
+      // The program recognises types by the file name.
       await symlink(path, named)
       const args = [`-env:UserInstallation=file://${profile}`, '--headless', '--norestore', '--nolockcheck']
       await run('soffice', { args: [...args, '--convert-to', 'pdf', '--outdir', into, named], folder, signal })
@@ -30,7 +30,7 @@ export function createOffice(run: RunProgram) {
   }
 }
 
-/** A document is what it holds: it fetches nothing, takes in no other file, and runs nothing. */
+/** A document must not fetch anything, include other files, or run code. */
 const values: readonly (readonly [path: string, name: string, value: string | number | boolean])[] = [
   ['Office.Common/Security/Scripting', 'BlockUntrustedRefererLinks', true],
   ['Office.Common/Security/Scripting', 'DisableMacrosExecution', true],
@@ -40,7 +40,7 @@ const values: readonly (readonly [path: string, name: string, value: string | nu
   ['Office.Calc/Content/Update', 'Link', 1],
   ['Office.Calc/Formula/Load', 'OOXMLRecalcMode', 1],
   ['Office.Calc/Formula/Load', 'ODFRecalcMode', 1],
-  // Where no network can be taken from it, it is at least told of none.
+  // Where the network cannot be cut off, a proxy that does not exist is set instead.
   ['Inet/Settings', 'ooInetProxyType', 2],
   ['Inet/Settings', 'ooInetHTTPProxyName', '127.0.0.1'],
   ['Inet/Settings', 'ooInetHTTPProxyPort', 9],

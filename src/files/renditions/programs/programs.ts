@@ -4,16 +4,16 @@ import { createOffice } from './office.ts'
 import { createRunner, type ProgramLimits, type ProgramName, programNames } from './run.ts'
 
 export interface ProgramsOptions {
-  /** Where each is: a path, or a name that is looked for on the path of the machine. */
+  /** Each program: a path, or a name that is searched on the path of the machine. */
   readonly names: Readonly<Record<ProgramName, string>>
   readonly limits: ProgramLimits
-  /** What takes the network from them. */
+  /** The command that runs them without a network. */
   readonly isolate: readonly string[]
 }
 
 export type Programs = Awaited<ReturnType<typeof findPrograms>>
 
-/** Looks for the programs once: one that comes later is found by the next start. */
+/** Searches the programs once: a program installed later is found at the next start. */
 export async function findPrograms({ names, limits, isolate }: ProgramsOptions) {
   const found = new Map<ProgramName, string>()
   for (const name of programNames) {

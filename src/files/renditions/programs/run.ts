@@ -1,44 +1,44 @@
 import { runForeign } from '../../../platform/process/foreign/run.ts'
 import { CannotMake, reasonOf } from '../workshop/failure.ts'
 
-/** Programs of the machine that make what nothing inside of the service does. */
+/** External programs for tasks that the service itself cannot do. */
 export const programNames = ['ffmpeg', 'ffprobe', 'soffice'] as const
 export type ProgramName = (typeof programNames)[number]
 
 export interface ProgramLimits {
-  /** Seconds that one may work. */
+  /** Seconds that a program may run. */
   readonly seconds: number
-  /** Bytes of memory of a program and what it starts. */
+  /** Bytes of memory of a program and its child processes. */
   readonly memory: number
-  /** Bytes of what it makes. */
+  /** Bytes of its output files. */
   readonly output: number
-  /** Pixels of what is read. */
+  /** Pixels of the pictures that it reads. */
   readonly pixels: number
 }
 
 export interface Run {
   readonly args: readonly string[]
-  /** Where it works and may write. */
+  /** The working folder, the only one that it may write to. */
   readonly folder: string
   readonly signal: AbortSignal
-  /** Beyond the limit: films take longer the longer they are. */
+  /** Added to the limit: longer films take longer. */
   readonly moreSeconds?: number
-  /** Told each line of its output. */
+  /** Called with each line of its output. */
   readonly onLine?: (line: string) => void
 }
 
 export type RunProgram = (name: ProgramName, run: Run) => Promise<string>
 
-/** Bytes of what it may say. */
+/** Most bytes of its output text. */
 const mostSaid = 1_000_000
 
-/** Runs programs of the machine with limits. `isolate` takes the network from them, where the machine can. */
+/** Runs programs of the machine with limits. `isolate` runs them without a network, where the machine supports that. */
 export function createRunner(
   found: ReadonlyMap<ProgramName, string>,
   limits: ProgramLimits,
   isolate: readonly string[],
 ): RunProgram {
-  /** What it writes to its output. @throws {CannotMake} when it is not there, fails, or takes more than it may. */
+  /** Runs a program and answers its output text. @throws {CannotMake} when it is missing, fails, or exceeds a limit. */
   return async function run(name, { args, folder, signal, moreSeconds = 0, onLine }) {
     const program = found.get(name)
     if (program === undefined) {
@@ -68,7 +68,7 @@ export function createRunner(
   }
 }
 
-/** The last thing that it said tells most. */
+/** The last line of its output is the most informative. */
 function failure(name: ProgramName, code: number | null, errors: string): string {
   const last = errors.trim().split('\n').at(-1) ?? ''
   return `${name} cannot read the file (${last === '' ? `exit ${code}` : reasonOf(last).slice(0, 200)})`

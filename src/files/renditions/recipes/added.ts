@@ -1,4 +1,4 @@
-/** Recipes that come with what is installed beside the service: renditions, and what is read of files besides. */
+/** Recipes that come with programs installed beside the service: for renditions, and for reading metadata of files. */
 import type { BaseConfig } from '../../../config/service.ts'
 import type { OriginalType, Recipe, RecipeProgram, RenditionSettings } from '../model.ts'
 import { CannotMake } from '../workshop/failure.ts'
@@ -14,25 +14,25 @@ export interface RecipeSource {
   readonly extension: string
 }
 
-/** What a program says of a file. */
+/** A program's statement about a file. */
 export interface Said {
-  /** As JSON; null: it is none. */
+  /** As JSON; null: it is not JSON. */
   readonly values: readonly { readonly text: string; readonly value: unknown }[]
-  /** Texts for the full text. */
+  /** Texts for the full-text search. */
   readonly texts: readonly string[]
 }
 
-/** How such programs are run. */
+/** The programs for recipes, and how they run. */
 export interface RecipePrograms {
-  /** Those that say something of originals of the type. */
+  /** The programs that read originals of the type. */
   saying(type: OriginalType): readonly RecipeProgram[]
-  /** Makes a file in the folder; its path. @throws {CannotMake} */
+  /** Makes a file in the folder; answers its path. @throws {CannotMake} */
   make(program: RecipeProgram, source: RecipeSource, into: string, signal: AbortSignal): Promise<string>
   /** @throws {CannotMake} */
   say(program: RecipeProgram, source: RecipeSource, signal: AbortSignal): Promise<Said>
 }
 
-/** Until they are there: jobs run later. */
+/** Used until the programs are loaded: jobs run later. */
 export const noPrograms: RecipePrograms = {
   saying: () => [],
   make: (program) => Promise.reject(notThere(program)),
@@ -48,7 +48,7 @@ export type WithRecipes<T extends Configured> = Omit<T, 'produce_config'> & {
   readonly produce_config: { readonly value: RenditionSettings }
 }
 
-/** Gives the settings with renditions that others add, which come last; of two of one name in a class the first one counts. */
+/** The settings with added renditions, which come last. Of two with the same name in a class, the first one counts. */
 export function withAdded<T extends Configured>() {
   let known: { readonly config: T; readonly added: readonly AddedRendition[]; readonly made: WithRecipes<T> } | null =
     null

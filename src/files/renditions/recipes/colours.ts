@@ -1,6 +1,6 @@
 import type { ColourProfile, DeriveTask } from '../workshop/tasks.ts'
 
-/** What colours a picture is to have, as clients say it. */
+/** The colours wanted for a picture, as clients send them. */
 export interface WantedColours {
   readonly colorspace: string
   /** Empty or `-`: none. */
@@ -23,7 +23,7 @@ export function coloursOf(colorspace: string, profile: Colours['profile']): Colo
   return { colorspace: hasInks(colorspace, profile?.space) ? 'cmyk' : (spaces[colorspace] ?? 'keep'), profile }
 }
 
-/** Why the space of a profile, or the format, does not go with a colour space; null where all of it goes together. */
+/** The reason why the space of a profile, or the format, does not fit a colour space; null where all of them fit. */
 export function clashOf(
   colorspace: string,
   profile: Space | undefined,

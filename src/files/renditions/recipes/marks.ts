@@ -8,14 +8,14 @@ import type { PictureMarks } from '../workshop/tasks.ts'
 
 type Gravity = 'nw' | 'n' | 'ne' | 'w' | 'c' | 'e' | 'sw' | 's' | 'se'
 
-/** How a watermark is laid over a picture. */
+/** A watermark and how it is drawn on a picture. */
 interface Watermark {
   /** The file of its picture. */
   readonly imageId: number
   readonly gravity: Gravity
-  /** Percent: 0 is not to be seen, 100 hides what is below it. */
+  /** Percent: 0 is invisible, 100 hides everything below it. */
   readonly dissolve: number
-  /** `200`, `30%`, `200x100`, `20%x10%`; empty: as it is. */
+  /** `200`, `30%`, `200x100`, `20%x10%`; empty: its own size. */
   readonly size: string
   readonly tile: boolean
 }
@@ -23,16 +23,16 @@ interface Watermark {
 /** A text on a picture. */
 interface Caption {
   readonly text: string
-  /** `24`, or percent of the height; empty: as usual. */
+  /** `24`, or percent of the height; empty: default. */
   readonly size: string
-  /** Pixels; null: as usual. */
+  /** Pixels; null: default. */
   readonly padding: number | null
   readonly multiline: boolean
-  /** On the picture, not below it. */
+  /** True: on the picture; false: below it. */
   readonly overlay: boolean
 }
 
-/** What renditions of a file bear, as whoever has the file says. */
+/** The marks for renditions of a file, from the settings of the objects that have the file. */
 interface Marks {
   readonly watermark: Watermark | null
   readonly caption: Caption | null
@@ -50,17 +50,17 @@ interface KnownImage {
   readonly extension: string
 }
 
-/** Whoever knows objects and their settings. */
+/** The interface to the capability that knows objects and their settings. */
 export interface Marking {
-  /** Whether any watermark or caption is set at all, as far as this process knows. */
+  /** Whether any watermark or caption is configured, as far as this process knows. */
   any(): boolean
-  /** Of files that an object has; of others there is none. */
+  /** Marks for files of objects; other files have none. */
   of(from: Queryable, fileIds: readonly number[]): Promise<ReadonlyMap<number, Marks>>
 }
 
 export const noMarks: KnownMarks = { watermark: null, caption: null }
 
-/** Marks of files with the contents that they take, by file; those that are not there have none. */
+/** Marks of files with their contents, by file; files that do not exist have none. */
 export async function readMarks(
   marking: Marking,
   from: Queryable,
@@ -81,23 +81,26 @@ export async function readMarks(
   )
 }
 
-/** The recipe and those whose renditions it is made of, directly or not. */
+/** The recipe and all recipes that it is derived from, directly or not. */
 function chain(recipe: Recipe, all: readonly Recipe[]): Recipe[] {
   const from = recipe.source === '' ? undefined : all.find(({ name }) => name === recipe.source)
   return from ? [recipe, ...chain(from, all)] : [recipe]
 }
 
-/** Whether it depends on the marks of a file how a rendition looks. */
+/** Whether the look of a rendition depends on the marks of the file. */
 export function bearsMarks(recipe: Recipe, all: readonly Recipe[]): boolean {
   return chain(recipe, all).some(({ watermark, caption }) => watermark || caption)
 }
 
-/** Whether a rendition with a watermark cannot be: without one it would show what the watermark protects. */
+/**
+ * Whether a rendition with a watermark cannot be made: without a watermark it would show the picture that should be
+ * protected.
+ */
 export function isUnmarked(recipe: Recipe, all: readonly Recipe[], { watermark }: KnownMarks): boolean {
   return watermark === null && chain(recipe, all).some((one) => one.watermark)
 }
 
-/** What a rendition shows of them, drawn on it or on what it is made of. */
+/** The marks visible on a rendition, drawn on it or on its source. */
 export function marksOn(recipe: Recipe, all: readonly Recipe[], { watermark, caption }: KnownMarks): KnownMarks {
   const line = chain(recipe, all)
   return {
@@ -106,21 +109,21 @@ export function marksOn(recipe: Recipe, all: readonly Recipe[], { watermark, cap
   }
 }
 
-/** What of the marks the recipe draws itself, and the hash of a rendition covers; null: nothing. */
+/** The marks that the recipe draws itself, and that the hash of a rendition covers; null: none. */
 export function drawnMarks(recipe: Recipe, marks: KnownMarks): KnownMarks | null {
   const watermark = recipe.watermark ? marks.watermark : null
   const caption = recipe.caption ? marks.caption : null
   return recipe.watermark || caption ? { watermark, caption } : null
 }
 
-/** What of them a look at the rendition shows: not where the picture of the watermark lies. */
+/** The members of the marks that change how a rendition looks: not the location of the watermark's picture. */
 export function visible({ watermark, caption }: KnownMarks): unknown {
   if (!watermark) return { watermark, caption }
   const { imageId: _, locationId: __, ...seen } = watermark
   return { watermark: seen, caption }
 }
 
-/** As the workshop takes them: with a path of the picture. */
+/** The marks in the form for the workshop: with a path of the picture. */
 export async function marksForWorkshop(
   marks: KnownMarks | null,
   storeOf: (locationId: number) => BlobStore,

@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface PrecedenceOptions {
-  /** Milliseconds without anything urgent until others go on: the next upload follows at once mostly. */
+  /** Milliseconds without urgent work until other work continues: usually the next upload follows at once. */
   readonly pause?: number
-  /** Milliseconds that others wait at most. */
+  /** Most milliseconds that other work waits. */
   readonly longest?: number
 }
 
 export type Precedence = ReturnType<typeof createPrecedence>
 
-/** Lets what somebody waits for go first: the rest waits while it is worked on, though not for ever. */
+/** Runs urgent work first: other work waits for it, though not for ever. */
 export function createPrecedence({ pause = 50, longest = 10_000 }: PrecedenceOptions = {}) {
   let urgent = 0
   let lastEnd = Number.NEGATIVE_INFINITY
 
   return {
-    /** Does what others wait for. */
+    /** Runs urgent work. */
     async ahead<T>(work: () => Promise<T>): Promise<T> {
       urgent++
       try {
@@ -26,7 +26,7 @@ export function createPrecedence({ pause = 50, longest = 10_000 }: PrecedenceOpt
       }
     },
 
-    /** When it is the turn of others; `most`: milliseconds that these wait. */
+    /** Resolves when other work may run; `most`: milliseconds that it waits at most. */
     async turn(signal: AbortSignal, most: number = longest): Promise<void> {
       const deadline = performance.now() + most
       while (!signal.aborted) {

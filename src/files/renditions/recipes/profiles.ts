@@ -20,7 +20,7 @@ interface Reading {
   readonly storeOf: (locationId: number) => BlobStore
 }
 
-/** Those of the service, as libvips calls them. */
+/** The profiles of the service, with their names in libvips. */
 const known: Readonly<Record<string, 'srgb' | 'p3' | 'cmyk'>> = {
   'sRGB Profile': 'srgb',
   'Display P3': 'p3',
@@ -29,7 +29,10 @@ const known: Readonly<Record<string, 'srgb' | 'p3' | 'cmyk'>> = {
 
 const settingsOf = new WeakMap<object, RenditionSettings>()
 
-/** Recipes with own profiles named by their file, as `#17`: another file makes renditions stale, another name does not. */
+/**
+ * Recipes with own profiles named by their file, as `#17`: renditions become outdated with another file, not with another
+ * name.
+ */
 export function withProfiles({ produce_config, colorprofiles }: WithRecipes<ProfileConfig>): RenditionSettings {
   const { value } = produce_config
   if (colorprofiles.profiles.length === 0) return value
@@ -54,10 +57,10 @@ export function withProfiles({ produce_config, colorprofiles }: WithRecipes<Prof
   return made
 }
 
-/** What settings with profiles were made of. */
+/** The settings from which settings with profiles were made. */
 const sources = new WeakMap<object, RenditionSettings>()
 
-/** As the workshop takes it, with a path where it is a file. */
+/** A profile in the form for the workshop, with a path where it is a file. */
 export async function profileFor(name: string, { db, storeOf }: Reading, folder: WorkFolder): Promise<ColourProfile> {
   if (name === 'srgb' || name === 'keep') return name
   const built = known[name]
@@ -70,14 +73,17 @@ export async function profileFor(name: string, { db, storeOf }: Reading, folder:
   return { profile: await localPath(original, store, folder), space }
 }
 
-/** The file of a profile by its name, for who asks for one; undefined: there is none of that name. */
+/** The file of a profile by its name; undefined: there is no profile of that name. */
 export function profileNamed(name: string, { profiles }: BaseConfig['colorprofiles']): string | undefined {
   if (Object.hasOwn(known, name)) return name
   const own = profiles.find(({ profilename }) => profilename === name)
   return own && `#${own.profile}`
 }
 
-/** Recipes and presets name profiles that there are, and every own profile is one. @throws {AppError} `ServerGeneric` */
+/**
+ * Checks that all profiles named by recipes and presets exist, and that all own profiles are valid.
+ * @throws {AppError} `ServerGeneric`
+ */
 export async function checkProfiles(
   reading: Reading,
   config: ProfileConfig & Pick<BaseConfig, 'custom_version_presets'>,
@@ -143,7 +149,7 @@ type ColourSpace = 'RGB' | 'CMYK' | 'GRAY'
 const spacesOfHeader: Readonly<Record<string, ColourSpace>> = { 'RGB ': 'RGB', CMYK: 'CMYK', GRAY: 'GRAY' }
 const mostBytes = 10_000_000
 
-/** The header of a profile (ICC.1, 7.2). @throws {Error} saying what it is not. */
+/** Reads the header of a profile (ICC.1, 7.2). @throws {Error} saying why it is not one. */
 async function readHeader(
   store: Pick<BlobStore, 'read'>,
   { sha256, size }: { readonly sha256: string; readonly size: number },

@@ -4,7 +4,7 @@ import { isDocument } from '../programs/office.ts'
 import { isDirect } from '../sources/sources.ts'
 import { drawnMarks, type KnownMarks, noMarks, visible } from './marks.ts'
 
-/** Changes when the same recipe makes something else: a resync then renews what was made before. */
+/** Increased when the same recipe produces another result: a resync then renews existing renditions. */
 const engine = 2
 
 /** The recipes for an original, in the order of the configuration. */
@@ -15,12 +15,12 @@ export function recipesFor(settings: RenditionSettings, { class: kind, extension
 }
 
 /**
- * When each of the recipes has its turn, by name: at its priority, and never behind what is made of it. What needs a document
- * as PDF, or the frame of a film, is made together, since that takes longest.
+ * The turn of each recipe, by name: at its priority, and never behind recipes that use it as a source. Recipes that need
+ * a document as PDF, or the frame of a film, run together, since that step takes longest.
  */
 export function turnsOf(recipes: readonly Recipe[], original: OriginalType): ReadonlyMap<string, number> {
   const turns = new Map<string, number>()
-  // Sources stand above what is made of them.
+  // Sources come before the recipes that use them.
   for (const { name, priority, source } of [...recipes].reverse()) {
     const turn = Math.min(priority, turns.get(name) ?? priority)
     turns.set(name, turn)
@@ -37,8 +37,8 @@ export function turnsOf(recipes: readonly Recipe[], original: OriginalType): Rea
 }
 
 /**
- * What tells whether a rendition was made by the recipe as it is now; what it is made of counts, too, and the watermark and
- * the caption that it bears.
+ * A hash that tells whether a rendition was made by the present recipe. It covers the source of the recipe, too, and the
+ * watermark and the caption on the rendition.
  */
 export function recipeHash(recipe: Recipe, all: readonly Recipe[], marks: KnownMarks = noMarks): string {
   const { displayname: _, standard: __, rights_management: ___, priority: ____, source, ...said } = recipe
@@ -53,7 +53,7 @@ export function recipeHash(recipe: Recipe, all: readonly Recipe[], marks: KnownM
     .slice(0, 32)
 }
 
-/** Whether rights name the version; those of no recipe (the original, uploads) always. */
+/** Whether rights do not restrict the version. Versions without a recipe (the original, uploads) are always restricted. */
 export function isFree(settings: RenditionSettings, { class: kind }: OriginalType, version: string): boolean {
   if (kind === 'unknown') return false
   return settings.classes[kind].versions.find(({ name }) => name === version)?.rights_management === false

@@ -11,26 +11,26 @@ import { CannotMake } from '../workshop/failure.ts'
 import type { MediaSource } from '../workshop/tasks.ts'
 import type { Workers } from '../workshop/workers.ts'
 
-/** A folder, or what makes it when it is needed. */
+/** A folder, or a function that makes it when it is needed. */
 export type WorkFolder = string | (() => Promise<string>)
 
 export interface SourceTools {
   readonly programs: Programs
   readonly workers: Pick<Workers, 'run'>
-  /** Whose turn it is when these work. */
+  /** The user whose share of the processes this uses. */
   readonly who: string
   readonly signal: AbortSignal
-  /** Where whatever comes in between may lie. */
+  /** The folder for intermediate files. */
   readonly folder: WorkFolder
 }
 
-/** Something that pictures can be made of. */
+/** A source for pictures. */
 export interface PictureSource extends MediaSource {
-  /** What it tells of the original: everything, or only how that looks. */
+  /** The metadata that it gives about the original: everything, or only its look. */
   readonly tells: 'all' | 'look'
 }
 
-/** A content that renditions are made of; whatever several of them need of it is made once. */
+/** The source of renditions; intermediate results for several of them are made once. */
 export interface Material {
   readonly extension: string
   readonly isOriginal: boolean
@@ -39,21 +39,21 @@ export interface Material {
   picture(): Promise<PictureSource>
   /** The path of the document as PDF. @throws {CannotMake} */
   pdf(): Promise<string>
-  /** Of a film or a sound. @throws {CannotMake} */
+  /** Facts about a film or a sound. @throws {CannotMake} */
   facts(): Promise<MediaFacts>
 }
 
-/** What the processes of the workshop read by themselves. */
+/** Formats that the processes of the workshop can read by themselves. */
 const direct = new Set('jpg jpeg jfif png webp gif tif tiff svg avif heic heif pdf ai'.split(' '))
 
 export function isDirect(extension: string): boolean {
   return direct.has(extension)
 }
 
-/** Files that carry a picture of themselves. */
+/** Formats with an embedded preview. */
 const withEmbeddedPreview = new Set('arw cr2 cr3 crw dng nef raf rw2 psd eps indd'.split(' '))
 
-/** A path at which programs find a content: its own, where it lies in a folder, else that of a copy. */
+/** A path at which programs find a content: its own, if it is stored in a local folder, or that of a copy. */
 export async function localPath(
   version: Pick<FileVersion, 'sha256'>,
   store: Pick<BlobStore, 'read' | 'local'>,
@@ -108,7 +108,7 @@ export function openMaterial(
   }
 }
 
-/** A folder for one step: programs name what they make as they like. */
+/** A folder for one step: programs choose the names of their output. */
 export async function ownFolder({ folder }: Pick<SourceTools, 'folder'>): Promise<string> {
   return mkdtemp(join(await pathOf(folder), 'step-'))
 }

@@ -6,12 +6,12 @@ export interface WorkFolder extends AsyncDisposable {
   readonly path: string
 }
 
-/** A folder that is made when somebody asks for its path. */
+/** A folder that is made when its path is asked for. */
 export interface LateFolder extends AsyncDisposable {
   path(): Promise<string>
 }
 
-/** Folders for what is being made, below one place; what a process that was killed has left there goes. */
+/** Folders for work in progress, below one place. Folders left by a killed process are removed. */
 export function createWorkFolders(place: string) {
   async function make(): Promise<WorkFolder> {
     await mkdir(place, { recursive: true, mode: 0o750 })
@@ -22,7 +22,7 @@ export function createWorkFolders(place: string) {
   return {
     make,
 
-    /** For what needs none mostly. */
+    /** For work that rarely needs a folder. */
     late(): LateFolder {
       let made: Promise<WorkFolder> | null = null
       return {

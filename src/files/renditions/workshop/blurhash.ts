@@ -1,10 +1,10 @@
-/** Letters of the 83 digits (blurha.sh, version 1 of the format). */
+/** The 83 digits (blurha.sh, version 1 of the format). */
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~'
 
 const across = 4
 const down = 3
 
-/** A picture in thirty letters, from a few hundred RGB pixels: what is shown until the picture is there. */
+/** A picture in thirty letters, from a few hundred RGB pixels: a placeholder until the picture is loaded. */
 export function blurhash(pixels: Uint8Array, width: number, height: number): string {
   const linear = Float64Array.from(pixels, (byte) => linearOf[byte] ?? 0)
   const factors: [number, number, number][] = []
@@ -43,7 +43,7 @@ function step(value: number): number {
   return Math.max(0, Math.min(18, Math.floor(root * 9 + 9.5)))
 }
 
-/** Light of each value of a byte. */
+/** Linear light of each byte value. */
 const linearOf = Array.from({ length: 256 }, (_, byte) => toLinear(byte))
 
 function toLinear(byte: number): number {

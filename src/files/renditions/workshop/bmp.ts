@@ -1,15 +1,15 @@
 import { open } from 'node:fs/promises'
 import type { Sharp } from 'sharp'
 
-/** Bytes of both headers: that of the file, and that of the picture (BITMAPINFOHEADER). */
+/** Bytes of both headers: of the file, and of the picture (BITMAPINFOHEADER). */
 const headerBytes = 54
-/** Bytes that are written at a time, about. */
+/** Approximate bytes that are written at a time. */
 const batchBytes = 4 * 1024 * 1024
 const inch = 0.0254
 
 /**
- * Writes a picture as a Windows bitmap: 24 bits a pixel, the lowest row first, nothing packed. It can carry neither a profile nor what
- * shows through.
+ * Writes a picture as a Windows bitmap: 24 bits a pixel, the lowest row first, not compressed. The format has neither
+ * profiles nor transparency.
  */
 export async function writeBitmap(picture: Sharp, path: string, density: number | null): Promise<void> {
   const { data, info } = await picture.flatten({ background: 'white' }).raw().toBuffer({ resolveWithObject: true })

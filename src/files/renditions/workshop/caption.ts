@@ -8,23 +8,26 @@ export interface Size {
   readonly height: number
 }
 
-/** With the service, since machines without a screen have no fonts; for letters that it has not, those of the machine. */
+/**
+ * The font comes with the service, since machines without a screen have no fonts. For letters missing in it, fonts of the
+ * machine are used.
+ */
 const font = fileURLToPath(new URL('./fonts/DejaVuSans.ttf', import.meta.url))
 
-/** Part of the height that letters have when nothing is said. */
+/** Default height of letters, in percent of the picture's height. */
 const usualPart = 4
 const smallest = 8
 const largest = 1000
-/** Part of the picture that a text may take at most. */
+/** Most of the picture's height that a text may take. */
 const mostHeight = 0.5
 
 interface Drawn {
   readonly overlays: readonly OverlayOptions[]
-  /** Rows that come below the picture. */
+  /** Rows added below the picture. */
   readonly below: number
 }
 
-/** A text with its background: on the picture at its lower edge, or below it. Null where there is nothing to see. */
+/** A text with its background: on the picture at its lower edge, or below it. Null where there is no text. */
 export async function captionOf(
   { text, size, padding, multiline, overlay }: NonNullable<PictureMarks['caption']>,
   canvas: Size,
@@ -44,12 +47,12 @@ export async function captionOf(
     top: top + Math.round((band - height) / 2),
   }
   if (!overlay) return { overlays: [input], below: band }
-  // A shade: white letters are read on light pictures, too.
+  // A shade, so that white letters are readable on light pictures, too.
   const shade = { create: { width: canvas.width, height: band, channels: 4 as const, background: '#00000099' } }
   return { overlays: [{ input: shade, left: 0, top }, input], below: 0 }
 }
 
-/** Pixels: as said, or that part of the height. */
+/** Size of letters in pixels: a given number, or a part of the height. */
 function lettersOf(size: string, height: number): number {
   const percent = size === '' ? usualPart : size.endsWith('%') ? Number.parseInt(size, 10) : null
   const wanted = percent === null ? Number.parseInt(size, 10) : Math.round((height * percent) / 100)
@@ -60,7 +63,7 @@ interface Picture extends Size {
   readonly content: Buffer
 }
 
-/** Letters on nothing; a text in one line gets smaller until it fits. */
+/** Letters on a transparent background; a text in one line gets smaller until it fits. */
 async function drawText(
   text: string,
   { letters, room, multiline, colour }: { letters: number; room: number; multiline: boolean; colour: string },
@@ -93,7 +96,7 @@ async function cut(picture: Picture, most: Size): Promise<Picture> {
   return { content: await sharp(picture.content).extract({ left: 0, top: 0, width, height }).toBuffer(), width, height }
 }
 
-/** The text is Pango markup, in which these mean something. */
+/** The text is Pango markup, in which these characters have a meaning. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

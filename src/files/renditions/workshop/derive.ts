@@ -5,7 +5,10 @@ import { type Opened, openSource } from './open.ts'
 import { converted } from './pictures.ts'
 import type { Crop, DeriveTask, Results } from './tasks.ts'
 
-/** Another original: turned, mirrored and cut, in this order, as it is seen; in another format or other colours. */
+/**
+ * Derives another original: turned, mirrored and cut, in this order, from the upright picture; in another format or other
+ * colours.
+ */
 export async function derive(task: DeriveTask, pixels: number): Promise<Results['derive']> {
   const opened = await openSource(task.source, pixels)
   try {
@@ -15,7 +18,7 @@ export async function derive(task: DeriveTask, pixels: number): Promise<Results[
     if (task.mirror !== null) steps.push((picture) => (task.mirror === 'x' ? picture.flip() : picture.flop()))
     const { crop } = task
     if (crop) steps.push((picture, size) => picture.extract(within(crop, size)))
-    // Each on its own: libvips does them in an order of its own otherwise.
+    // One pipeline for each operation: otherwise libvips applies them in its own order.
     let picture = upright()
     for (const [index, step] of steps.entries()) {
       const path = join(task.folder, `step-${index}.tif`)
@@ -46,7 +49,7 @@ function upSize({ metadata }: Opened): Size {
   return (metadata.orientation ?? 1) >= 5 ? { width: height, height: width } : { width, height }
 }
 
-/** What of the rectangle lies in the picture; one pixel where that is nothing. */
+/** The part of the rectangle that is within the picture; one pixel where there is none. */
 function within({ top, left, width, height }: Crop, size: Size): Crop {
   const [x, y] = [clamp(left, size.width - 1), clamp(top, size.height - 1)]
   const right = Math.min(left + width, size.width)
@@ -61,12 +64,12 @@ function clamp(value: number, most: number): number {
 
 const transparentFormats = new Set(['png', 'webp', 'tif', 'gif', 'avif'])
 
-/** What comes into the corners. */
+/** The colour of the corners of a turned picture. */
 function backgroundOf({ format }: DeriveTask): string {
   return transparentFormats.has(format) ? '#00000000' : '#000000'
 }
 
-/** Sixteen bits stay sixteen where the format has them. */
+/** Keeps sixteen bits where the format supports them. */
 function deep(picture: Sharp, { metadata }: Opened): Sharp {
   if (metadata.depth !== 'ushort') return picture
   return picture.toColourspace(metadata.space === 'grey16' || metadata.space === 'b-w' ? 'grey16' : 'rgb16')
@@ -77,7 +80,7 @@ function coloured(picture: Sharp, opened: Opened, { colorspace, profile, format 
   return keepsDepth ? deep(picture, opened) : inColours(picture, { colorspace, profile })
 }
 
-/** The profile is embedded, also that of the web, as it was asked for. */
+/** The profile is embedded, even that of the web, because it was asked for. */
 export function inColours(picture: Sharp, { colorspace, profile }: Pick<DeriveTask, 'colorspace' | 'profile'>): Sharp {
   if (colorspace === 'gray' && profile?.space !== 'GRAY') return picture.toColourspace('b-w')
   if (profile !== null) return converted(picture, profile)

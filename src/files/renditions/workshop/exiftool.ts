@@ -8,19 +8,19 @@ import { type Tag, tagsOf } from './technical.ts'
 
 /**
  * ExifTool, a program in Perl that comes in a package. It runs once for each file, in an empty folder without any
- * configuration, and is started by a process of the workshop, which also reads what it says: whatever that is, the service
- * gets tags of a bounded size.
+ * configuration. A process of the workshop starts it and reads its output: whatever that is, the service gets tags of a
+ * bounded size.
  */
 const needed = 'exiftool-vendored'
 
 export type Limits = Order['limits']
 
-/** Bytes that ExifTool may say: pictures with a long history say some millions. */
+/** Most bytes of ExifTool's output: for pictures with a long history it has some millions. */
 const mostSaid = 32_000_000
 /** Bytes of memory; photos take less than 100 MB. */
 const mostMemory = 400_000_000
 
-/** What TIFF has in its first directory goes tag by tag, since its picture is described there, too. */
+/** The tags of a TIFF's first directory are removed one by one, since it also describes the picture. */
 const stripped = [
   '-all=',
   '-CommonIFD0=',
@@ -36,7 +36,7 @@ const stripped = [
   '-m',
 ]
 
-/** Tags that hold a picture of the file itself, the best first. */
+/** Tags with an embedded preview, the best first. */
 const embeddedTags = ['JpgFromRaw', 'PreviewImage', 'OtherImage', 'PageImage', 'PhotoshopThumbnail', 'ThumbnailImage']
 
 /** All tags. @throws {CannotMake} */
@@ -57,7 +57,10 @@ function parsed(said: Buffer): readonly unknown[] {
   }
 }
 
-/** Texts that look like numbers come as such: one that a number does not spell again (`1.50`) stays a text. */
+/**
+ * Values that look like numbers are numbers in the output. A text such as `1.50`, which the number would not reproduce,
+ * stays a text.
+ */
 function asWritten(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   const source = context?.source
   return typeof value === 'number' && source !== undefined && `${value}` !== source ? source : value
@@ -69,7 +72,7 @@ export async function strip({ source, folder }: StripTask, limits: Limits): Prom
   return null
 }
 
-/** Lets ExifTool change a file. @throws {CannotMake} also where it says that it has not */
+/** Lets ExifTool change a file. @throws {CannotMake} also where it reports that it changed nothing */
 export async function change(
   args: readonly string[],
   folder: string,
@@ -82,12 +85,12 @@ export async function change(
   throw new CannotMake('unreadable', problem)
 }
 
-/** The path of the largest picture that the file carries of itself. @throws {CannotMake} */
+/** The path of the largest preview embedded in the file. @throws {CannotMake} */
 export async function embedded({ source, folder }: EmbeddedTask, limits: Limits): Promise<string> {
   const into = await mkdtemp(join(folder, 'embedded-'))
   for (const tag of embeddedTags) {
     const path = join(into, `${tag}.jpg`)
-    // %0f: nothing of the name of the source, so that the rest is the name as it stands.
+    // %0f: leaves out the name of the source, so that the file name is exactly the rest.
     const args = ['-b', `-${tag}`, '-w', `${into}/%0f${tag}.jpg`, source.path]
     await exiftool(args, folder, limits, '').catch((error: unknown) => {
       if (!(error instanceof CannotMake) || error.kind === 'unavailable' || error.late) throw error
@@ -112,18 +115,18 @@ async function exiftool(
   const memory = Math.min(mostMemory, limits.memory)
   const end = await runForeign({
     program: 'perl',
-    // Neither a configuration of the machine nor one that lies where it works.
+    // Uses neither a configuration of the machine nor one in the working folder.
     args: [script(), '-config', config, '-charset', 'filename=utf8', ...args],
     folder: own,
     limits: { seconds: limits.seconds, memory, output: limits.output, said: mostSaid, addresses: memory },
-    // It is started from where there is none.
+    // The process that starts it has no network already.
     isolate: [],
   })
   if (end.kind === 'ended') {
-    // Of the shell: what it should have become is not there.
+    // The exit code of the shell for a command that was not found.
     if (end.code === 127) throw new CannotMake('unavailable', `${needed} needs Perl on the machine`, { needs: needed })
     if (end.code === 0) return end.output
-    // It tells of what it cannot read in what it gives, too.
+    // It also reports unreadable data as part of its output.
     if (end.code === 1 && end.output.length > 2) return end.output
     const last = end.errors.trim().split('\n').at(-1) ?? ''
     throw new CannotMake('unreadable', `${problem}${last === '' ? '' : ` (${reasonOf(last).slice(0, 200)})`}`)
@@ -136,7 +139,7 @@ async function exiftool(
   throw new CannotMake('unavailable', `${needed} needs Perl on the machine`, { needs: needed })
 }
 
-/** Where the program lies: in a package of the package, which is not installed everywhere. */
+/** The path of the program: in a dependency of the package, which is not installed everywhere. */
 function script(): string {
   try {
     const own = createRequire(import.meta.url)

@@ -4,7 +4,7 @@ import type { Failure } from './tasks.ts'
 export class CannotMake extends Error {
   readonly kind: Failure['kind']
   readonly needs: string | undefined
-  /** It took too long: others of the same file would, too. */
+  /** It took too long: other renditions of the same file would, too. */
   readonly late: boolean
 
   constructor(
@@ -19,7 +19,7 @@ export class CannotMake extends Error {
   }
 }
 
-/** One line that people can read: libraries answer with whole pages, and with paths of ours. */
+/** One line for people: libraries answer with whole pages of text, and with paths of this machine. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   const line = text.split('\n').find((one) => one.trim() !== '') ?? 'unknown'

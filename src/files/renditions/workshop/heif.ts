@@ -7,7 +7,7 @@ export interface RawPicture {
   readonly channels: 3 | 4
 }
 
-/** The main picture of a HEIC file, turned as it is to be seen. @throws {CannotMake} */
+/** The main picture of a HEIC file, turned upright. @throws {CannotMake} */
 export async function decodeHeif(content: Buffer, pixels: number): Promise<RawPicture> {
   const { HeifDecoder } = await library()
   const images = new HeifDecoder().decode(content)
@@ -25,7 +25,7 @@ export async function decodeHeif(content: Buffer, pixels: number): Promise<RawPi
   }
 }
 
-/** The decoder always tells of transparency; what has none is not to become a PNG. */
+/** The decoder always reports an alpha channel; a picture without transparency must not become a PNG. */
 function withoutIdleAlpha(rgba: Uint8ClampedArray, width: number, height: number): RawPicture {
   for (let at = 3; at < rgba.length; at += 4) {
     if (rgba[at] !== 255) return { data: Buffer.from(rgba.buffer), width, height, channels: 4 }

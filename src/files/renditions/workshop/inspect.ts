@@ -5,7 +5,7 @@ import { perceptualHashOf } from './perceptual-hash.ts'
 import type { Basics, PicturesResult } from './tasks.ts'
 import { shape } from './technical.ts'
 
-/** A picture that shows what the source does. */
+/** A picture that shows the same as the source. */
 export interface Look {
   readonly width: number
   readonly open: () => Sharp
@@ -28,7 +28,7 @@ const spaces: Readonly<Record<string, string>> = {
   grey16: 'Gray',
 }
 
-/** What the picture itself tells, without any further program; its look from the smallest of those that were made. */
+/** Metadata from the picture itself, without any other program; its look is computed from the smallest of the made pictures. */
 export async function inspect(
   opened: Opened,
   looks: readonly Look[],
@@ -39,10 +39,10 @@ export async function inspect(
   return { basics, perceptualHash: await perceptualHashOf(small()) }
 }
 
-/** What its head says: nothing is decoded for that. */
+/** Metadata from the header of the picture: no pixels are decoded for that. */
 export function headOf({ metadata, pages }: Opened): Basics {
   const height = metadata.pageHeight ?? metadata.height
-  // Turned as it is to be seen.
+  // The picture is turned upright.
   const turned = (metadata.orientation ?? 1) >= 5
   const [across, down] = turned ? [height, metadata.width] : [metadata.width, height]
   const known = {
@@ -55,7 +55,7 @@ export function headOf({ metadata, pages }: Opened): Basics {
     colorprofile: metadata.icc ? profileName(metadata.icc) : undefined,
     pages: pages ?? ((metadata.pages ?? 1) > 1 ? metadata.pages : undefined),
   }
-  // A page that was drawn here says nothing of colours.
+  // A page drawn here has no colour information of its own.
   const drawn =
     pages === null ? [] : ['colorspace', 'colordepth', 'samples_per_pixel', 'width', 'height', 'max_dimension']
   return Object.fromEntries(
@@ -79,7 +79,7 @@ async function look(picture: Sharp): Promise<string | undefined> {
   return info.channels === 3 ? blurhash(data, info.width, info.height) : undefined
 }
 
-/** The description in an ICC profile (ICC.1, 9.2.41; in version 2 of the format as plain letters). */
+/** The description in an ICC profile (ICC.1, 9.2.41; in ASCII in version 2 of the format). */
 function profileName(icc: Buffer): string | undefined {
   const count = icc.length >= 132 ? Math.min(icc.readUInt32BE(128), 200) : 0
   for (let index = 0; index < count; index++) {

@@ -4,8 +4,8 @@ import { openSource } from './open.ts'
 import type { PictureMarks } from './tasks.ts'
 
 /**
- * A picture with what is to be seen on it. Between lies a file at `path`, without compression: how large the picture comes
- * out is known when it is there.
+ * Draws watermark and caption on a picture. It first writes the picture to an uncompressed file at `path`, because its
+ * final size is known only then.
  */
 export async function drawMarks(
   picture: Sharp,
@@ -55,7 +55,7 @@ async function uprightSize(picture: Sharp): Promise<Size> {
   return orientation >= 5 ? { width: pageHeight, height: width } : { width, height: pageHeight }
 }
 
-/** What a watermark has to fit into: what its size says of the canvas, and never more than that. */
+/** The box into which a watermark must fit: from its `size`, relative to the canvas and never larger than that. */
 function boxOf(size: string, canvas: Size, own: Size): Size {
   const part = (text: string, whole: number): number =>
     Math.max(1, Math.round(text.endsWith('%') ? (whole * Number.parseInt(text, 10)) / 100 : Number.parseInt(text, 10)))

@@ -4,9 +4,9 @@ import { CannotMake } from './failure.ts'
 import type { TextBuffer } from './text-buffer.ts'
 import { textHandlers, type XmlTextOptions } from './xml-text.ts'
 
-/** Entries that are looked at; a document of a thousand pages has a few thousand. */
+/** Most entries that are read; a document of a thousand pages has a few thousand. */
 const mostEntries = 20_000
-/** Bytes of XML that are read of one document, unpacked. */
+/** Most bytes of unpacked XML that are read of one document. */
 const mostBytes = 200_000_000
 
 interface Format {
@@ -94,7 +94,7 @@ async function readPart(
       if (buffer.full || budget.bytes <= 0) return
     }
   } catch (cause) {
-    // What stands before is text all the same.
+    // Text before the error still counts.
     if (cause instanceof XmlError) return
     throw new BadArchive(cause instanceof Error ? cause.message : 'it is broken', { cause })
   } finally {

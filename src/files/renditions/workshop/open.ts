@@ -6,7 +6,7 @@ import { drawPage } from './pdf.ts'
 import { displayP3, saysDisplayP3, withProfile } from './profiled.ts'
 import type { MediaSource } from './tasks.ts'
 
-/** Something that pictures can be made of, any number of times. */
+/** An opened source, from which any number of pictures can be made. */
 export interface Opened {
   readonly metadata: Metadata
   /** Pages of a document, where it is one. */
@@ -14,10 +14,10 @@ export interface Opened {
   open(options?: SharpOptions): Sharp
 }
 
-/** Longest side of a drawing that is made of lines. */
+/** Longest side of a vector drawing. */
 const largestDrawing = 4000
 
-/** @param longest side of a page that is drawn. @throws {CannotMake} when nothing here reads it. */
+/** @param longest longest side of a page to be drawn. @throws {CannotMake} when the type cannot be read here. */
 export async function openSource(
   { path, extension, page }: MediaSource,
   pixels: number,
@@ -29,7 +29,7 @@ export async function openSource(
     return { ...(await opened((options) => sharp(raw.data, { ...limits, ...options, raw }))), pages }
   }
   if (extension === 'svg') {
-    // From memory: what is read from a path may name files beside it.
+    // From memory: a drawing that is opened by its path could include files beside it.
     const content = await readFile(path)
     const { width = 1, height = 1 } = await sharp(content, limits).metadata().catch(unreadable)
     const density = Math.max(1, Math.min(2400, (72 * largestDrawing) / 2 / Math.max(width, height, 1)))
@@ -44,7 +44,7 @@ export async function openSource(
   return { ...(await openedHeif(await readFile(path), direct?.metadata.icc, limits)), pages: null }
 }
 
-/** Decoded here; its colours are what its profile says. */
+/** Decoded here; its profile defines its colours. */
 async function openedHeif(content: Buffer, icc: Uint8Array | undefined, limits: SharpOptions) {
   const raw = await decodeHeif(content, Number(limits.limitInputPixels))
   const profile = icc ?? (saysDisplayP3(content) ? await displayP3() : null)
@@ -61,7 +61,7 @@ function unreadable(cause: unknown): never {
   throw new CannotMake('unreadable', reasonOf(cause), { cause })
 }
 
-/** The prebuilt libvips reads the frame of these, not the picture in it. */
+/** The prebuilt libvips reads only the container of these files, not the picture in it. */
 function isHevc({ format, compression }: Metadata): boolean {
   return format === 'heif' && compression === 'hevc'
 }

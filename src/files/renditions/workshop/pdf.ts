@@ -5,7 +5,8 @@ import type { PageRun } from './tasks.ts'
 import type { TextBuffer } from './text-buffer.ts'
 
 /**
- * A page of a document, counted from 1, its longest side so many pixels long, and how many pages there are.
+ * Draws a page of a document, counted from 1, with its longest side so many pixels long. Also answers the number of
+ * pages.
  * @throws {CannotMake}
  */
 export async function drawPage(
@@ -36,13 +37,13 @@ export async function drawPage(
   }
 }
 
-/** Pages whose text is read. */
+/** Most pages whose text is read. */
 const mostPages = 5000
 
-/** Pages whose sizes are told. */
+/** Most pages whose sizes are answered. */
 const mostSizes = 2000
 
-/** Puts the text of a document into the buffer, and gives how many pages it has, and of which sizes. @throws {CannotMake} */
+/** Puts the text of a document into the buffer; answers the number of its pages, and their sizes. @throws {CannotMake} */
 export async function pdfText(
   path: string,
   buffer: TextBuffer,

@@ -2,17 +2,17 @@ import type { Sharp } from 'sharp'
 
 /** Side of the small grey picture. */
 const side = 32
-/** Waves that are looked at, in each direction: the coarse shapes, which other sizes and formats leave as they are. */
+/** Waves that are compared, in each direction: the coarse shapes, which do not change with size or format. */
 const waves = 8
-/** Waves that are weaker, in shades of grey, come from compression as well as from the picture. */
+/** Waves weaker than this, in shades of grey, may come from compression. */
 const faintest = 4
-/** With fewer bits a picture is one colour or a plain gradient, and like any other such. */
+/** With fewer bits, the picture is one colour or a plain gradient, and equal to any other such picture. */
 const fewestBits = 6
 
 /**
- * A hash of what a picture shows: which of its coarse waves (discrete cosine transform) are among the stronger half. The mean
- * is left out, so that brightness does not count. Hashes of pictures that look alike differ in few of their 63 bits. Null:
- * it shows too little to be compared.
+ * A hash of the look of a picture: which of its coarse waves (discrete cosine transform) are among the stronger half. The
+ * mean is left out, so that brightness does not count. Hashes of pictures that look alike differ in few of their 63 bits.
+ * Null: it shows too little to be compared.
  */
 export async function perceptualHashOf(picture: Sharp): Promise<bigint | null> {
   const { data, info } = await picture

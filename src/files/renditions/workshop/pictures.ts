@@ -27,13 +27,13 @@ const mimeTypes: Readonly<Record<string, string>> = {
   gif: 'image/gif',
 }
 
-/** Makes the pictures one after the other: one that cannot be made is no reason to leave out the others. */
+/** Makes the pictures one after the other: a failure does not prevent the others. */
 export async function makePictures(task: PicturesTask, pixels: number): Promise<PicturesResult> {
   const opened = await openSource(task.source, pixels)
   const longest = longestSide(opened)
   const transparent = await isTransparent(opened)
   const made: MadePicture[] = []
-  // What is laid over a picture is no part of what the source shows.
+  // Watermarks and captions are no part of the source.
   const looks: Look[] = []
   const tooSmall: string[] = []
   const failed: Record<string, string> = {}
@@ -66,7 +66,7 @@ interface Making extends Pick<PicturesTask, 'folder'> {
 
 interface Made {
   readonly picture: MadePicture
-  /** The picture to be looked at. */
+  /** The picture for the computation of the look. */
   readonly look: Look['open']
 }
 
@@ -112,7 +112,7 @@ function sized(picture: Sharp, { size, resize_mode }: PictureRecipe): Sharp {
   return picture.resize({ width: size, height: size, fit: resize_mode === 'min' ? 'outside' : 'inside', ...none })
 }
 
-/** Whether anything shows through: many pictures could be transparent and are not. A page lies on white paper. */
+/** Whether any pixel is transparent: many pictures have an unused alpha channel. A page is drawn on white paper. */
 async function isTransparent({ open, metadata, pages }: Opened): Promise<boolean> {
   if (metadata.hasAlpha !== true || pages !== null) return false
   const { data, info } = await open()
@@ -138,13 +138,13 @@ function written(picture: Sharp, recipe: PictureRecipe, transparent: boolean): S
   return coloured.flatten({ background: 'white' }).jpeg({ quality, progressive: true })
 }
 
-/** What was CMYK, of 16 bits or of another profile becomes sRGB with 8 bits, unless it is to keep its profile. */
+/** Pictures in CMYK, with 16 bits or with another profile become sRGB with 8 bits, unless they are to keep their profile. */
 function colours(picture: Sharp, profile: PictureRecipe['colorprofile'], strip: boolean): Sharp {
   const coloured = profile === 'keep' ? picture.keepIccProfile() : converted(picture, profile)
   return strip ? coloured : coloured.keepExif().keepXmp()
 }
 
-/** The profile is embedded, except that of the web, which is understood. */
+/** The profile is embedded, except for that of the web, which is the default. */
 export function converted(picture: Sharp, wanted: Exclude<ColourProfile, 'keep'>): Sharp {
   if (wanted === 'srgb') return picture.toColourspace('srgb')
   const { profile, space } = wanted

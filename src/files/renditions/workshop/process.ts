@@ -1,18 +1,19 @@
 /**
- * A process that works on media, started by the service (workers.ts): whatever a hostile file does to it, it does to
- * nobody else. It knows no passwords and no database.
+ * A process that works on media, started by the service (workers.ts): a hostile file can harm only this process. It knows
+ * no passwords and no database.
  */
 import sharp from 'sharp'
 import { CannotMake, reasonOf } from './failure.ts'
 import { makePictures } from './pictures.ts'
 import type { Answer, Failure, Order, Results } from './tasks.ts'
 
-// Of what libvips does not trust only drawings, and only from memory, where they can name nothing beside them.
+// Of the formats that libvips does not trust, only drawings are allowed, and only from memory, where they cannot include
+// files.
 sharp.unblock({ operation: ['VipsForeignLoadSvgBuffer'] })
 sharp.cache(false)
 sharp.concurrency(1)
 
-/** What is not asked of every process is loaded when it is. */
+/** Modules that few processes need are loaded at their first use. */
 async function work({ task, limits }: Order): Promise<Results[keyof Results]> {
   switch (task.kind) {
     case 'pictures':
@@ -50,5 +51,5 @@ process.on('message', (order: Order) => {
     (error: unknown) => answer({ id: order.id, failure: failureOf(error) }),
   )
 })
-// The service has gone.
+// The service has ended.
 process.on('disconnect', () => process.exit(0))

@@ -1,14 +1,12 @@
 import sharp from 'sharp'
 import type { RawPicture } from './heif.ts'
 
-/** Types of fields of TIFF 6.0: the bytes of one value. */
+/** Types of fields in TIFF 6.0. */
 const short = 3
 const long = 4
 const undefinedBytes = 7
 
-/**
- * Pixels with what their colours mean, as a TIFF without compression: libvips takes profiles from files only.
- */
+/** Pixels with their colour profile, as a TIFF without compression: libvips reads profiles from files only. */
 export function withProfile({ data, width, height, channels }: RawPicture, icc: Uint8Array): Buffer {
   const fields: readonly (readonly [tag: number, type: number, values: readonly number[] | Uint8Array])[] = [
     [256, long, [width]],
@@ -21,7 +19,7 @@ export function withProfile({ data, width, height, channels }: RawPicture, icc: 
     [278, long, [height]],
     [279, long, [data.length]],
     [284, short, [1]],
-    // Not multiplied into the colours.
+    // Alpha is not premultiplied.
     ...(channels === 4 ? [[338, short, [2]] as const] : []),
     [34675, undefinedBytes, icc],
   ]
@@ -46,7 +44,7 @@ export function withProfile({ data, width, height, channels }: RawPicture, icc: 
   return Buffer.concat([head, bits, icc, padding, data])
 }
 
-/** The profile of Display P3, which telephones take pictures in. */
+/** The profile of Display P3, used by cameras of telephones. */
 export async function displayP3(): Promise<Uint8Array> {
   const pixel = sharp({ create: { width: 1, height: 1, channels: 3, background: 'black' } })
   const { icc } = await sharp(await pixel.withIccProfile('p3').png().toBuffer()).metadata()
@@ -57,7 +55,7 @@ export async function displayP3(): Promise<Uint8Array> {
 /** Primaries of Display P3 (ITU-T H.273, table 2). */
 const p3Primaries = 12
 
-/** Whether a HEIF file says by numbers that its colours are those of Display P3. */
+/** Whether a HEIF file declares by numbers that its colours are those of Display P3. */
 export function saysDisplayP3(heif: Buffer): boolean {
   const at = heif.indexOf('colrnclx', 0, 'latin1')
   return at >= 0 && at + 10 <= heif.length && heif.readUInt16BE(at + 8) === p3Primaries

@@ -11,7 +11,7 @@ export const mimeTypes = {
   bmp: 'image/bmp',
 } as const
 
-/** A part of a picture in the size that is asked for, from the level of a pyramid that is just large enough. */
+/** A part of a picture in the requested size, from the smallest sufficient level of a pyramid. */
 export async function cutRegion(task: RegionTask, pixels: number): Promise<Results['region']> {
   const cut = await partOf(await openSource(task.source, pixels, drawnSide(task)), task)
   const { turn, mirror } = task
@@ -21,21 +21,21 @@ export async function cutRegion(task: RegionTask, pixels: number): Promise<Resul
   return { content, mimeType: mimeTypes[task.format] }
 }
 
-/** Of a page no more pixels are drawn than are asked for: the longest side. */
+/** The longest side at which a page has to be drawn for the requested size. */
 function drawnSide({ source: { page }, region, width, height }: RegionTask): number | undefined {
   if (!page) return undefined
   const scale = Math.min(1, Math.max(width / region.width, height / region.height))
   return Math.ceil(scale * Math.max(page.width, page.height))
 }
 
-/** The part in its size. */
+/** The part in the requested size. */
 export async function partOf(
   opened: Opened,
   task: Pick<RegionTask, 'source' | 'region' | 'width' | 'height'> & { readonly sharpPixels?: boolean },
 ): Promise<Sharp> {
   const { picture, scale } = await levelFor(opened, task)
   const { region, width, height } = task
-  // Rounding may end a pixel beside the level.
+  // Rounding may end one pixel outside the level.
   const all = await picture.metadata()
   const turned = (all.orientation ?? 1) >= 5
   const [across, down] = (turned ? [all.height, all.width] : [all.width, all.height]) as [number, number]
@@ -57,7 +57,7 @@ export async function partOf(
   })
 }
 
-/** Pyramids are their own kind of TIFF: each page half as large as the one before. */
+/** Pyramids are TIFFs of a special kind: each page is half as large as the one before. */
 async function levelFor(
   { open, metadata }: Opened,
   task: Pick<RegionTask, 'source' | 'region' | 'width' | 'height'>,
@@ -79,7 +79,7 @@ function coloured(picture: Sharp, { quality }: RegionTask): Sharp {
   return picture
 }
 
-/** Mirrored, then turned clockwise; `corners`: the colour of what comes in there. */
+/** Mirrored, then turned clockwise; `corners`: the colour of the new corners. */
 export function turnedBy(
   picture: Sharp,
   { mirror, turn, corners }: Pick<DeriveTask, 'mirror' | 'turn'> & { readonly corners: string },

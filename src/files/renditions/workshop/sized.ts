@@ -8,7 +8,7 @@ import { openSource } from './open.ts'
 import { mimeTypes, partOf, turnedBy } from './region.ts'
 import type { Results, SizedTask } from './tasks.ts'
 
-/** A picture in another size or format: in sRGB where nothing else is asked for, and nothing of what it said of itself. */
+/** A picture in another size or format: in sRGB where nothing else is asked for, and without the metadata of the source. */
 export async function makeSized(task: SizedTask, pixels: number): Promise<Results['sized']> {
   const opened = await openSource(task.source, pixels)
   try {
@@ -31,7 +31,7 @@ export async function makeSized(task: SizedTask, pixels: number): Promise<Result
 
 const transparentFormats = new Set(['png', 'webp', 'tif', 'gif'])
 
-/** The colour of what comes into the corners of a picture that is turned. */
+/** The colour of the corners of a turned picture. */
 function cornersOf(format: SizedTask['format']): string {
   return transparentFormats.has(format) ? '#00000000' : '#ffffff'
 }
@@ -40,7 +40,10 @@ async function inUsualColours(picture: Sharp, { density }: SizedTask): Promise<S
   return density === null ? picture : withDensity(picture, density)
 }
 
-/** Between lies a file that says what its colours mean, and nothing else: what carries a profile carries that, too. */
+/**
+ * Goes through a temporary file that has a colour profile and no other metadata: libvips keeps metadata together with the
+ * profile.
+ */
 async function inOtherColours(
   picture: Sharp,
   { folder, density, colours }: SizedTask & { readonly colours: NonNullable<SizedTask['colours']> },
@@ -52,7 +55,7 @@ async function inOtherColours(
   return inColours(density === null ? bare : bare.withMetadata({ density }), colours)
 }
 
-/** From its pixels alone: what carries a density carries all that the source says of itself otherwise. */
+/** From its pixels alone: keeping the density would also keep all other metadata of the source. */
 async function withDensity(picture: Sharp, density: number): Promise<Sharp> {
   const { data, info } = await picture.raw().toBuffer({ resolveWithObject: true })
   const { width, height, channels } = info

@@ -1,14 +1,14 @@
-/** What is said between the service and its processes that work on media. Only these shapes cross the line. */
+/** The messages between the service and its processes that work on media. Only these shapes are exchanged. */
 
 import type { Tag } from './technical.ts'
 
-/** `srgb`: colours of the web; `keep`: those of the source; else converted to a profile, which is embedded. */
+/** `srgb`: colours of the web; `keep`: those of the source; any other: converted to a profile, which is embedded. */
 export type ColourProfile =
   | 'srgb'
   | 'keep'
-  | { /** One of libvips, or a path. */ readonly profile: string; readonly space: 'RGB' | 'CMYK' | 'GRAY' }
+  | { /** A profile of libvips, or a path. */ readonly profile: string; readonly space: 'RGB' | 'CMYK' | 'GRAY' }
 
-/** How a picture is made. */
+/** The parameters of a picture to be made. */
 export interface PictureRecipe {
   readonly name: string
   readonly recipe: 'image' | 'pyramid'
@@ -23,7 +23,7 @@ export interface PictureRecipe {
   readonly marks?: PictureMarks | undefined
 }
 
-/** What is drawn on a picture. */
+/** The marks drawn on a picture. */
 export interface PictureMarks {
   readonly watermark: {
     readonly source: MediaSource
@@ -41,36 +41,36 @@ export interface PictureMarks {
   } | null
 }
 
-/** What is to be read: a path, and what the content is, as far as that is known. */
+/** The source to be read: a path, and the type of the content, as far as that is known. */
 export interface MediaSource {
   readonly path: string
   readonly extension: string
-  /** Of a document, in place of the first one: which, and how large it is taken to be. */
+  /** A page of a document, in place of the first one: its number, and the size assumed for it. */
   readonly page?: { readonly number: number; readonly width: number; readonly height: number }
 }
 
-/** Pages of one size that follow each other: width and height in points, and how many. */
+/** Consecutive pages of one size: width and height in points, and their number. */
 export type PageRun = readonly [width: number, height: number, count: number]
 
-/** Pixels of the longest side of pictures that are not written into a folder. */
+/** Longest side, in pixels, of pictures that are not written into a folder. */
 const largestInline = 1000
 
-/** Whether a picture comes with the answer: a small one, on which nothing is drawn. */
+/** Whether a picture is part of the answer: a small one without marks. */
 export function isInline({ recipe, size, resize_mode: mode, animated, marks }: PictureRecipe): boolean {
   return recipe === 'image' && mode === 'max' && size > 0 && size <= largestInline && !animated && marks === undefined
 }
 
-/** Makes pictures of a source, into a folder; without one those that come with the answer. */
+/** Makes pictures of a source, into a folder; without a folder, they come with the answer. */
 export interface PicturesTask {
   readonly kind: 'pictures'
   readonly source: MediaSource
   readonly folder: string | null
   readonly recipes: readonly PictureRecipe[]
-  /** What is told of the source: what its head says, and what it looks like, for which its pixels are needed. */
+  /** The metadata to be answered: that of its header, or its look as well, for which its pixels are needed. */
   readonly inspect: 'nothing' | 'head' | 'all'
 }
 
-/** A part of a picture in some size, as viewers ask for it. */
+/** A part of a picture in some size, for viewers. */
 export interface RegionTask {
   readonly kind: 'region'
   readonly source: MediaSource
@@ -85,59 +85,59 @@ export interface RegionTask {
   readonly sharpPixels: boolean
 }
 
-/** A picture, or a part of it, as a download asks for it. */
+/** A picture, or a part of it, for a download. */
 export interface SizedTask extends Pick<RegionTask, 'source' | 'region' | 'width' | 'height'> {
   readonly kind: 'sized'
   readonly format: RegionTask['format'] | 'bmp'
   readonly folder: string
   /** Of JPEG and WebP, 1 to 100. */
   readonly compression: number
-  /** Pixels per inch that it says it has; null: nothing. */
+  /** Pixels per inch in its metadata; null: none. */
   readonly density: number | null
   /** Mirrored first, then turned. */
   readonly mirror: DeriveTask['mirror']
   /** Degrees, clockwise. */
   readonly turn: number
-  /** `srgb` without a profile: what is usual, and not said. */
+  /** `srgb` without a profile: this is the default, and not sent. */
   readonly colours: Pick<DeriveTask, 'colorspace' | 'profile'> | null
   readonly marks?: PictureMarks | undefined
 }
 
-/** What is written in a document. */
+/** Reads the text of a document. */
 export interface TextTask {
   readonly kind: 'text'
   readonly source: MediaSource
-  /** Characters that are wanted at most. */
+  /** Most characters that are wanted. */
   readonly most: number
 }
 
-/** What a file says of itself, as ExifTool reads it. */
+/** Reads the metadata of a file with ExifTool. */
 export interface TagsTask {
   readonly kind: 'tags'
   readonly source: MediaSource
   readonly folder: string
 }
 
-/** Takes what a file says of itself out of it, but for what decides how it looks. */
+/** Removes the metadata of a file, except for tags that decide how it looks. */
 export interface StripTask {
   readonly kind: 'strip'
   readonly source: MediaSource
   readonly folder: string
 }
 
-/** A value of a tag; those of lists come one after the other. */
+/** A value of a tag; values of a list follow one another. */
 export interface TagValue {
   /** With a language where the tag has several: `XMP-dc:Title-de-DE`. */
   readonly tag: string
   readonly value: string
 }
 
-/** What is written into a file. */
+/** Metadata to be written into a file. */
 export interface MetadataToWrite {
-  /** Tags that have nothing else from then on. */
+  /** Tags whose old values are removed. */
   readonly emptied: readonly string[]
   readonly values: readonly TagValue[]
-  /** Tags that ExifTool does not know. */
+  /** Custom tags, which ExifTool does not know. */
   readonly own: readonly { readonly path: string; readonly list: boolean; readonly l10n: boolean }[]
 }
 
@@ -149,7 +149,7 @@ export interface WriteTask {
   readonly metadata: MetadataToWrite
 }
 
-/** The largest picture that a file carries of itself. */
+/** Extracts the largest preview embedded in a file. */
 export interface EmbeddedTask {
   readonly kind: 'embedded'
   readonly source: MediaSource
@@ -163,7 +163,7 @@ export interface Crop {
   readonly height: number
 }
 
-/** Formats that are written, by what files of them are called. */
+/** Formats that can be written, by their file extensions. */
 export const pictureFormats = {
   jpg: 'jpg',
   jpeg: 'jpg',
@@ -177,7 +177,7 @@ export const pictureFormats = {
 
 export type DerivedFormat = 'jpg' | 'png' | 'tif' | 'gif' | 'webp' | 'avif'
 
-/** Another original made of one. */
+/** Makes another original from one. */
 export interface DeriveTask {
   readonly kind: 'derive'
   readonly source: MediaSource
@@ -185,9 +185,9 @@ export interface DeriveTask {
   readonly format: DerivedFormat
   /** Degrees, clockwise. */
   readonly turn: number
-  /** `x`: what is at the top comes to the bottom; `y`: what is on the left comes to the right. */
+  /** `x`: top and bottom are exchanged; `y`: left and right are exchanged. */
   readonly mirror: 'x' | 'y' | null
-  /** Of the picture as it is by then. */
+  /** In the picture as turned and mirrored before. */
   readonly crop: Crop | null
   readonly colorspace: 'keep' | 'srgb' | 'cmyk' | 'gray'
   readonly profile: Exclude<ColourProfile, string> | null
@@ -212,23 +212,23 @@ export type MadePicture = ({ readonly path: string } | { readonly content: Uint8
   readonly height: number
 }
 
-/** What is known of a source after a look at it: what `technical_metadata` says. */
+/** The known metadata of a source, as in `technical_metadata`. */
 export type Basics = Readonly<Record<string, unknown>>
 
 export interface PicturesResult {
   readonly made: readonly MadePicture[]
-  /** Names of those that the source is too small for. */
+  /** Names of the pictures that the source is too small for. */
   readonly tooSmall: readonly string[]
-  /** Why the others could not be made, by name. */
+  /** The reasons why others could not be made, by name. */
   readonly failed: Readonly<Record<string, string>>
   readonly basics: Basics | null
-  /** What the source looks like, where it was looked at; see `perceptualHashOf`. */
+  /** The hash of the source's look, where it was computed; see `perceptualHashOf`. */
   readonly perceptualHash?: bigint | null
 }
 
 export interface Results {
   readonly pictures: PicturesResult
-  /** `cut`: there is more; `pages`, `sizes`: where the document has such. */
+  /** `cut`: the text is longer; `pages`, `sizes`: for documents with pages. */
   readonly text: {
     readonly text: string
     readonly cut: boolean
@@ -258,12 +258,12 @@ export interface Order {
   }
 }
 
-/** From a process to the service: what came of it, or why nothing did. */
+/** From a process to the service: the result, or the reason why there is none. */
 export type Answer =
   | { readonly id: number; readonly result: Results[Task['kind']] }
   | { readonly id: number; readonly failure: Failure }
 
-/** `unavailable`: what it takes is not installed; `unreadable`: the content is broken, too large or of another kind. */
+/** `unavailable`: a needed program is not installed; `unreadable`: the content is broken, too large or of another kind. */
 export interface Failure {
   readonly kind: 'unavailable' | 'unreadable'
   readonly reason: string

@@ -1,10 +1,10 @@
-/** A tag as records of files show it. */
+/** A tag, as in records of files. */
 export interface Tag {
   readonly group: string
   readonly name: string
-  /** As the file has it: a number where it is one. */
+  /** The value in the file: a number where it is one. */
   readonly value: unknown
-  /** As people read it. */
+  /** The value as text for people. */
   readonly print: string
   /** The entries of a list, which `print` joins. */
   readonly values?: readonly string[]
@@ -16,13 +16,13 @@ const mostTags = 1000
 const longestText = 20_000
 const mostValues = 2000
 const longestName = 200
-/** Characters of all of them. */
+/** Most characters of all tags. */
 const mostText = 500_000
 
-/** Groups of what the file system and the tool say, not the file. */
+/** Groups of tags that come from the file system and the tool, not from the file. */
 const foreign = new Set(['System', 'ExifTool', 'SourceFile'])
 
-/** Tags as ExifTool gives them (`-G1 -l`), without pictures and other binary contents. */
+/** Tags from ExifTool's output (`-G1 -l`), without pictures and other binary contents. */
 export function tagsOf(read: Read): Tag[] {
   const tags: Tag[] = []
   let room = mostText
@@ -40,7 +40,7 @@ export function tagsOf(read: Read): Tag[] {
   return tags
 }
 
-/** What came over the line from whoever read it, as tags; null: it is none of that. */
+/** Checks tags that another process has sent; null: they are not valid. */
 export function checkedTags(given: unknown): readonly Tag[] | null {
   if (!Array.isArray(given) || given.length > mostTags) return null
   const isText = (value: unknown, most: number): boolean => typeof value === 'string' && value.length <= most
@@ -56,7 +56,7 @@ export function checkedTags(given: unknown): readonly Tag[] | null {
   return given.every(isTag) ? given : null
 }
 
-/** Of a list what it is made of, without what is empty, and no more than `print` has. */
+/** The values of a list, without empty ones, and no more than `print` has. */
 function valuesOf(given: unknown): readonly string[] | null {
   const value = isLong(given) ? given.val : given
   if (!Array.isArray(value)) return null
@@ -74,7 +74,7 @@ function printOf(given: unknown): string {
   return clean(text)
 }
 
-/** Only what is cut down can be cleaned at once. */
+/** Long text is cut first, so that cleaning it takes little time. */
 function textOf(value: unknown): string {
   return (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')).slice(
     0,
@@ -99,7 +99,7 @@ function isLong(given: unknown): given is { readonly val?: unknown; readonly num
   return typeof given === 'object' && given !== null && 'val' in given
 }
 
-/** What of `technical_metadata` the tags tell; `known` is what was found before, and is right where both speak. */
+/** The members of `technical_metadata` that the tags give; `known` are those found before, which win over the tags. */
 export function technicalOf(tags: readonly Tag[], known: Read): Record<string, unknown> {
   const find = (...names: string[]): Tag | undefined => {
     for (const name of names) {
@@ -153,14 +153,14 @@ export function shape(width: number, height: number) {
   return { max_dimension: Math.max(width, height), aspect_ratio, format }
 }
 
-/** As large as a picture is meant to be on paper; nothing where that is not said. */
+/** The intended size on paper; nothing where the resolution is unknown. */
 export function printed({ width, height, dpi }: Read) {
   if (typeof width !== 'number' || typeof height !== 'number' || typeof dpi !== 'number' || dpi <= 0) return {}
   const centimetres = (pixels: number): number => Math.round((254 * pixels) / dpi) / 100
   return { dimensions: { width: centimetres(width), height: centimetres(height), unit: 'cm' } }
 }
 
-/** A date of EXIF (`2008:10:22 16:28:39+02:00`) as ISO 8601; without zone where the file names none. */
+/** A date of EXIF (`2008:10:22 16:28:39+02:00`) as ISO 8601; without time zone where the file has none. */
 function date(text: string | undefined): string | undefined {
   const [, year, month, day, time, zone = ''] =
     /^(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)?$/.exec(text ?? '') ?? []

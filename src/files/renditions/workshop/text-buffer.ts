@@ -1,4 +1,4 @@
-/** Takes a text in pieces until there is enough. */
+/** Collects a text in pieces until there is enough. */
 export class TextBuffer {
   readonly most: number
   #text = ''
@@ -14,7 +14,7 @@ export class TextBuffer {
 
   add(text: string): void {
     if (this.#cut) return
-    // What databases do not keep, and nobody reads.
+    // Characters that databases do not store, and that are invisible.
     const piece = text
       .toWellFormed()
       .replaceAll(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffd]/g, ' ')
@@ -30,7 +30,7 @@ export class TextBuffer {
   }
 }
 
-/** Without space around the ends of lines, and without empty lines. */
+/** Removes spaces at the ends of lines, and empty lines. */
 function linesOf(text: string): string {
   return text
     .split('\n')

@@ -1,4 +1,4 @@
-/** Documents whose text stands in XML within an archive. */
+/** Documents that store their text as XML within an archive. */
 export const offices: ReadonlySet<string> = new Set('docx docm dotx odt ods odp xlsx pptx ppsx'.split(' '))
 export const plainTexts: ReadonlySet<string> = new Set(['txt', 'csv'])
 

@@ -6,7 +6,7 @@ import type { Results, TextTask } from './tasks.ts'
 import { TextBuffer } from './text-buffer.ts'
 import { offices, plainTexts } from './text-types.ts'
 
-/** What is written in a document, with spaces and line ends as single ones. @throws {CannotMake} */
+/** The text of a document, with runs of spaces and line ends reduced to one. @throws {CannotMake} */
 export async function readText({ source, most }: TextTask): Promise<Results['text']> {
   const buffer = new TextBuffer(most)
   const { path, extension } = source
@@ -20,7 +20,7 @@ export async function readText({ source, most }: TextTask): Promise<Results['tex
   return { ...buffer.result(), pages: null, sizes: [] }
 }
 
-/** Bytes of a text of so many characters, at most. */
+/** Most bytes of a character. */
 const bytesPerCharacter = 4
 
 async function plainText(path: string, buffer: TextBuffer): Promise<void> {
@@ -30,11 +30,11 @@ async function plainText(path: string, buffer: TextBuffer): Promise<void> {
   buffer.add(decoded(bytes.subarray(0, bytesRead)))
 }
 
-/** UTF-8 and UTF-16 where they are that, else the letters of Western Europe. */
+/** Decodes UTF-8 and UTF-16, or else Latin-1. */
 function decoded(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes)
-  // A letter at the end may be cut.
+  // The last character may be cut.
   const text = new TextDecoder('utf-8').decode(bytes, { stream: true })
   return text.includes('\ufffd') ? new TextDecoder('windows-1252').decode(bytes) : text
 }

@@ -14,23 +14,23 @@ export interface WorkLimits {
   readonly memory: number
   /** Seconds that a task may take. */
   readonly seconds: number
-  /** The same of a drawing: a few lines of it can be a lot of work. */
+  /** The same for a vector drawing: a few lines of it can be a lot of work. */
   readonly drawingSeconds: number
-  /** Pixels of what is read. */
+  /** Pixels of the pictures that are read. */
   readonly pixels: number
-  /** Bytes of what is made. */
+  /** Bytes of the output. */
   readonly output: number
 }
 
 export interface WorkersOptions {
-  /** Tasks that are worked on at the same time, each by a process of its own; one more for whoever has none. */
+  /** Tasks that are worked on at the same time, each by its own process; one more for callers with no task in progress. */
   readonly most: number
   readonly limits: WorkLimits
-  /** Behind everything else on the machine. */
+  /** Runs with lower priority than all other processes of the machine. */
   readonly background: boolean
-  /** Where tasks have their folders: they write nowhere else. */
+  /** The folder for the tasks' folders: the processes write nowhere else. */
   readonly place: string
-  /** What takes the network from them. */
+  /** The command that runs them without a network. */
   readonly isolate?: readonly string[]
   /** Seconds after which a process without work ends: it takes some 60 MB, and to start one takes half a second. */
   readonly idle?: number
@@ -44,16 +44,16 @@ interface Worker {
   idleSince: number
 }
 
-/** Tasks after which a process is replaced: what libraries lose on the way goes with it. */
+/** Tasks after which a process is replaced: memory leaked by libraries is freed with it. */
 const mostTasks = 500
 
-/** V8's heap: pixels are not in it, and hardly anything is made there. */
+/** V8's heap: it does not contain pixels, and little else is allocated there. */
 const heap = ['--max-old-space-size=512', '--max-semi-space-size=1']
 
 /**
- * glibc's allocator, for what libvips takes and frees with each picture: one arena, and large blocks that go back to the system
- * at once. Without that a process which made all renditions of twelve photographs of 2 to 9 million pixels had 299 MB at the
- * end, and 333 at most; with it 102 and 156, in the same time.
+ * Settings of glibc's allocator for the buffers that libvips takes and frees with each picture: one arena, and large
+ * blocks that go back to the system at once. Without them, a process that made all renditions of twelve photographs of 2
+ * to 9 million pixels had 299 MB at the end, and 333 at most; with them 102 and 156, in the same time.
  */
 const allocator = {
   MALLOC_ARENA_MAX: '1',
@@ -61,7 +61,7 @@ const allocator = {
   MALLOC_TRIM_THRESHOLD_: '65536',
 }
 
-/** Processes that work on media. One is started when there is work and none is free, and serves until it is not needed. */
+/** Processes that work on media. A process is started when there is work and none is idle, and is kept until it is not needed. */
 export function createWorkers(options: WorkersOptions) {
   const { most, limits, background, idle: idleSeconds = 30, isolate = [] } = options
   const shares = createShares(most)
@@ -82,7 +82,8 @@ export function createWorkers(options: WorkersOptions) {
     const child = startForeign({
       command: [process.execPath, ...heap, ...permissions(place), script],
       folder: place,
-      // Its time and its memory are watched for each task: it serves many, and reserves more than it uses.
+      // Time and memory are watched for each task, since a process serves many tasks, and reserves more memory than it
+      // uses.
       limits: { file: limits.output },
       isolate,
       environment: { NODE_NO_WARNINGS: '1', VIPS_BLOCK_UNTRUSTED: '1', ...allocator },
@@ -96,9 +97,9 @@ export function createWorkers(options: WorkersOptions) {
       const at = idle.indexOf(worker)
       if (at >= 0) idle.splice(at, 1)
     })
-    // Told by `exit`, too.
+    // Also reported by `exit`.
     child.on('error', () => {})
-    // Nobody waits for a process that has nothing to do.
+    // An idle process does not keep the service running.
     child.unref()
     child.channel?.unref()
     return worker
@@ -108,7 +109,7 @@ export function createWorkers(options: WorkersOptions) {
     endForeign(child)
   }
 
-  /** At the turn of whoever it is for. @throws {CannotMake} when it cannot be done, and would not be another time. */
+  /** Runs a task when its user has a free place. @throws {CannotMake} when it cannot be done, and trying again would not help. */
   async function run<T extends Task>(task: T, signal?: AbortSignal, who = currentDeadline().who): Promise<ResultOf<T>> {
     return shares.run(
       who,
@@ -141,7 +142,7 @@ export function createWorkers(options: WorkersOptions) {
       else {
         const { kind, reason, needs, late } = answer.failure
         outcome.reject(new CannotMake(kind, reason, { needs, late }))
-        // It works on; only those that broke a limit end.
+        // The process stays; only processes that broke a limit end.
         worker.idleSince = Date.now()
         if (child.connected && !closed) idle.push(worker)
       }
@@ -174,7 +175,7 @@ export function createWorkers(options: WorkersOptions) {
   return {
     run,
 
-    /** Starts a process where none is there, since work will come soon. */
+    /** Starts a process if there is none, since work will come soon. */
     warm(): void {
       if (!closed && all.size === 0) idle.push(start())
     },
@@ -197,7 +198,7 @@ function limitsOf(task: Task, { seconds, drawingSeconds, memory, output }: WorkL
   return { seconds: drawing ? Math.min(drawingSeconds, seconds) : seconds, memory, output }
 }
 
-/** What JavaScript may do there: read, write in its place, and start ExifTool; no network. */
+/** Permissions of JavaScript in the process: read, write in its folder, and start ExifTool; no network. */
 function permissions(place: string): string[] {
   const allowed = ['fs-read=*', `fs-write=${place}`, 'addons', 'child-process']
   return ['--permission', ...allowed.map((one) => `--allow-${one}`)]

@@ -6,16 +6,17 @@ import type { MetadataToWrite, WriteTask } from './tasks.ts'
 
 const problem = 'the metadata cannot be written into it'
 
-/** Names as ExifTool has them: nothing else gets into its arguments and its configuration. */
+/** Valid names of tags: no other text gets into ExifTool's arguments and its configuration. */
 const tagName = /^[A-Za-z][\w-]{0,60}:[A-Za-z][\w-]{0,120}$/
 const ownName = /^XMP-([A-Za-z][A-Za-z0-9]{0,40}):([A-Za-z][A-Za-z0-9]{0,80})$/
 
-/** Tables of ExifTool that tags can be added to, by group; others are groups of one's own. */
+/** Tables of ExifTool to which tags can be added, by group; other groups are custom. */
 const tables = new Set('dc xmp xmpRights xmpMM photoshop pdf tiff exif iptcCore iptcExt'.split(' '))
 
 /**
- * Writes tags: what they had goes, the values come in their order. Values stand in a file of arguments, where they are seen by
- * nobody else on the machine, and in the form of HTML, so that none is taken for another argument. @throws {CannotMake}
+ * Writes tags: old values are removed, new values keep their order. The values are passed in a file of arguments, which
+ * no other user of the machine can read, and escaped as HTML, so that none is taken for another argument.
+ * @throws {CannotMake}
  */
 export async function writeTags({ source, folder, metadata }: WriteTask, limits: Limits): Promise<null> {
   const { emptied, values } = metadata
@@ -24,7 +25,7 @@ export async function writeTags({ source, folder, metadata }: WriteTask, limits:
   }
   const lines = [
     ...inUnicode(emptied.filter((tag) => tag.startsWith('IPTC:'))),
-    // What is there goes before anything comes.
+    // Old values are removed before new ones are written.
     ...emptied.map((tag) => `-${tag}=`),
     ...values
       .map(({ tag, value }) => ({ tag, text: cleaned(value) }))
@@ -39,13 +40,13 @@ export async function writeTags({ source, folder, metadata }: WriteTask, limits:
   return null
 }
 
-/** What IPTC has already is written anew, but for what goes, since it may be in other letters. */
+/** Existing IPTC values are written again, except for those to be removed, since they may be in another encoding. */
 function inUnicode(emptied: readonly string[]): readonly string[] {
   if (emptied.length === 0) return []
   return ['-tagsfromfile', '@', '-iptc:all', ...emptied.map((tag) => `--${tag}`), '-IPTC:CodedCharacterSet=UTF8']
 }
 
-/** Without what XML cannot hold. */
+/** Without characters that XML cannot hold. */
 function cleaned(text: string): string {
   return text.toWellFormed().replaceAll(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '')
 }
@@ -59,7 +60,7 @@ function escaped(text: string): string {
 
 const reference = (letter: string): string => `&#x${letter.charCodeAt(0).toString(16)};`
 
-/** A configuration with tags of one's own, as ExifTool reads it: names only, which are checked. */
+/** A configuration of custom tags for ExifTool: it contains only names, which are checked. */
 function configOf(own: MetadataToWrite['own']): string {
   const named = own.map(({ path, list, l10n }) => {
     const [, group, name] = ownName.exec(path) ?? []

@@ -1,7 +1,7 @@
 import type { XmlHandlers } from '../../../platform/xml/reader.ts'
 
 export interface XmlTextOptions {
-  /** Elements whose text counts, with all that stands in them. */
+  /** Elements whose text counts, with all their content. */
   readonly text: ReadonlySet<string>
   /** Elements that end a line. */
   readonly breaks: ReadonlySet<string>
@@ -9,7 +9,7 @@ export interface XmlTextOptions {
 
 /** The text of elements. */
 export function textHandlers({ text, breaks }: XmlTextOptions, give: (text: string) => void): XmlHandlers {
-  /** Elements with text that are open. */
+  /** Number of open elements with text. */
   let depth = 0
   return {
     open(name) {

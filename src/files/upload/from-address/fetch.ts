@@ -5,19 +5,19 @@ import { extensionOf, nameInDisposition } from '../../records/file-name.ts'
 import { fetchFailure, type OpenRemote } from '../../remote/open.ts'
 import type { Incoming } from '../multipart.ts'
 
-/** A file that is asked for from the web. */
+/** A file to be fetched from the web. */
 export interface RemoteSource {
   readonly url: string
-  /** Where it is not said, or has no extension, the answer tells. */
+  /** The name; without it, or without its extension, the answer decides. */
   readonly filename?: string | undefined
-  /** The content stays where it is. */
+  /** The content stays on the web. */
   readonly leave?: boolean | undefined
   readonly version_name?: string | undefined
   readonly reference?: string | undefined
   readonly id_parent?: number | undefined
-  /** The answer is not asked for a name. */
+  /** The answer's headers are not used for the name. */
   readonly skip_head_request?: boolean | undefined
-  /** Whether renditions are made; they are when nothing is said. */
+  /** Whether renditions are made; by default, they are. */
   readonly produce_versions?: boolean | undefined
 }
 
@@ -26,7 +26,7 @@ export interface Fetched extends Incoming {
   close(): void
 }
 
-/** @throws {AppError} `EasInvalidURL` when it can be no address of a file. */
+/** @throws {AppError} `EasInvalidURL` when it cannot be the address of a file. */
 export function checkedUrl(text: string): string {
   const url = URL.parse(text)
   if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && url.href.length <= longest)
@@ -37,7 +37,7 @@ export function checkedUrl(text: string): string {
 
 const longest = 2000
 
-/** Asks for the file; its content comes as it is taken. @throws {AppError} `EasRputError` when it cannot be had. */
+/** Requests the file; its content is streamed. @throws {AppError} `EasRputError` when it cannot be fetched. */
 export async function fetchRemote(open: OpenRemote, source: RemoteSource): Promise<Fetched> {
   const { url } = source
   const answer = await open(url).catch((error: unknown) => {
@@ -76,7 +76,7 @@ function failed(url: string, cause: unknown): AppError {
   return new AppError('EasRputError', { url, msg }, { message: `The file could not be fetched: ${msg}.`, cause })
 }
 
-/** The name as sent, else that of the answer's header, else the end of the address; each with an extension if one is known. */
+/** The sent name, else that of the answer's header, else the end of the address; each with an extension if one is known. */
 function nameOf({ filename = '', url, skip_head_request }: RemoteSource, { headers, url: last }: Download): string {
   if (filename !== '' && (skip_head_request || extensionOf(filename) !== '')) return filename
   const header = nameInDisposition(headers['content-disposition'])

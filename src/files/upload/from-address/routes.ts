@@ -68,7 +68,7 @@ export function registerRemoteRoutes(
   )
 }
 
-/** @throws {AppError} naming what cannot be. */
+/** @throws {AppError} naming the wrong member. */
 function checked(source: RemoteSource): RemoteSource {
   const url = checkedUrl(source.url)
   if (source.skip_head_request && !source.filename) {

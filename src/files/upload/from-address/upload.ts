@@ -26,7 +26,7 @@ export interface RemoteUploadDeps extends StoreReceivedDeps {
   readonly locations: Pick<Locations, 'forOriginals' | 'forVersions'>
   readonly open: OpenRemote
   readonly seal: Seal
-  /** Writes to the event log beside the request. */
+  /** Writes to the event log outside of the request's transaction. */
   readonly log: (event: NewEvent) => void
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
 }
@@ -42,7 +42,7 @@ interface RemoteArrival extends NewReceivedFile {
 /** Files of a request that are fetched at the same time. */
 const atOnce = 4
 
-/** Fetches all files, or none. The contents of those that are left are read once: for their hashes, sizes and types. */
+/** Fetches all files, or none. Contents that stay on the web are read once: for their hashes, sizes and types. */
 export async function uploadRemote(
   deps: RemoteUploadDeps,
   actor: Actor,
@@ -122,7 +122,7 @@ async function fetchOne(
   }
 }
 
-/** Takes a content to its end and keeps nothing of it. */
+/** Reads a content completely and stores nothing. */
 const onlyRead: Pick<BlobStore, 'receive'> = {
   async receive(source) {
     let size = 0
@@ -131,7 +131,7 @@ const onlyRead: Pick<BlobStore, 'receive'> = {
   },
 }
 
-/** Told beside the request: nothing of it is stored. */
+/** Logged outside of the request's transaction: nothing of the request is stored. */
 function failureEvent(
   { url }: RemoteSource,
   { id, name }: { readonly id: number; readonly name: string },

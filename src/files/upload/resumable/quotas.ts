@@ -5,21 +5,21 @@ import type { ResumableUpload } from './store.ts'
 import * as store from './store.ts'
 
 export interface UploadQuotas {
-  /** Uploads of one user that have not become files. */
+  /** Uploads of one user that are not files yet. */
   readonly uploads: number
-  /** Bytes that these announce together. */
+  /** Bytes announced by these together. */
   readonly bytes: number
 }
 
-/** Seconds after which one may have become a file. */
+/** Seconds after which a client may try again: an upload may have become a file by then. */
 const comeBackAfter = 60
-/** Pieces that any upload may have, and one more for so many bytes: proxies let through some hundred kilobytes at least. */
+/** Pieces that any upload may have, and the bytes for each further one: proxies accept at least some hundred kilobytes. */
 const anyPieces = 1000
 const bytesOfPiece = 256 * 1024
 
 /**
- * Whether a user may begin one more upload. What others have announced does not count: nobody keeps room for themselves.
- * @throws {AppError} `QuotaExceeded`; `ServiceUnavailable` where there is less room than what the user has announced.
+ * Whether a user may begin one more upload. Announced sizes of other users do not count: no user can reserve space.
+ * @throws {AppError} `QuotaExceeded`; `ServiceUnavailable` where there is less room than the user has announced.
  */
 export async function admitUpload(
   tx: Tx,
@@ -39,7 +39,7 @@ export async function admitUpload(
   }
 }
 
-/** Each piece is a row, and a content of its own until all are there. @throws {AppError} `UploadError` */
+/** Limits the pieces: each is a row, and a separate content until all have arrived. @throws {AppError} `UploadError` */
 export function admitPiece({ size, pieces }: ResumableUpload): void {
   const most = anyPieces + Math.floor(size / bytesOfPiece)
   if (pieces < most) return

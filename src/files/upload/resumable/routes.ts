@@ -13,19 +13,19 @@ const pieces = 'application/offset+octet-stream'
 const path = '/api/v1/eas/tus'
 const extensions = 'creation,creation-with-upload,expiration,termination'
 
-/** What `Upload-Length` can say. */
+/** The largest value of `Upload-Length`. */
 const longest = 999_999_999_999_999
 
-/** What OPTIONS tells of the server (tus 1.0, OPTIONS): without it clients do not know how to send. */
+/** The headers of OPTIONS, which describe the server (tus 1.0, OPTIONS): without them clients do not know how to send. */
 const optionsHeaders = (mostBytes: number) => ({
   'Tus-Resumable': version,
   'Tus-Version': version,
   'Tus-Extension': extensions,
-  // Types of files may have lower limits, and there may be less room.
+  // Types of files may have lower limits, and there may be less space.
   'Tus-Max-Size': String(Math.min(longest, mostBytes)),
 })
 
-/** Headers of extensions that are not spoken here, which would change what is uploaded. */
+/** Headers of extensions that are not supported here and would change the upload. */
 const otherExtensions: Readonly<Record<string, string>> = {
   'upload-defer-length': 'creation-defer-length',
   'upload-concat': 'concatenation',
@@ -88,7 +88,7 @@ function uploadRoutes(http: HttpApp, uploads: ResumableService): void {
     return reply.status(204).send()
   }
 
-  /** What `X-HTTP-Method-Override` can ask for. */
+  /** The methods that `X-HTTP-Method-Override` can name. */
   const byMethod: Readonly<Record<string, typeof tellOf>> = { HEAD: tellOf, PATCH: takePiece, DELETE: giveUp }
 
   http.post(
@@ -254,7 +254,7 @@ function overriding({ headers }: FastifyRequest): string | undefined {
   return typeof said === 'string' ? said.toUpperCase() : undefined
 }
 
-/** A client that wants another method than the one that it uses sends a POST. */
+/** A client that cannot send a method sends a POST that names it. */
 function speak(request: FastifyRequest, reply: FastifyReply, method: string = request.method): void {
   reply.header('Tus-Resumable', version)
   if ((overriding(request) ?? method) !== method) {
@@ -281,12 +281,12 @@ function tell(reply: FastifyReply, upload: ResumableUpload): FastifyReply {
   return reply.header('Upload-Expires', new Date(upload.touchedAt.getTime() + uploadLifetime).toUTCString())
 }
 
-/** Other keys are clients' own. @throws {AppError} */
+/** Other keys have a meaning only for clients. @throws {AppError} */
 function metadataOf(header = ''): Omit<NewResumable, 'size'> {
   const values = new Map<string, string>()
   for (const pair of header.split(',')) {
     const [key = '', value = ''] = pair.trim().split(' ')
-    // The decoder skips what is no base64, and what follows would be another text.
+    // The decoder skips characters that are not base64, and the result would be another text.
     if (!/^[A-Za-z\d+/]*={0,2}$/.test(value)) throw badRequest(`Upload-Metadata: ${key} is not base64.`)
     const text = utf8Text(Buffer.from(value, 'base64'), `Upload-Metadata: ${key}`)
     if (text.includes('\0') || text.length > 1000) throw badRequest(`Upload-Metadata: ${key} cannot be read.`)

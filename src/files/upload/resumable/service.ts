@@ -1,7 +1,7 @@
 /**
- * Uploads in pieces (tus 1.0). A piece is a content like any other, under its own hash, so that it lies wherever contents
- * lie and every process sees it; when all are there they are read one behind the other like a body that arrives. What came
- * in one piece is the file already.
+ * Uploads in pieces (tus 1.0). A piece is a content like any other, under its own hash: it is stored in a location, and
+ * every process sees it. When all have arrived, they are read one after the other like the body of a normal upload. An
+ * upload in one piece is already the file.
  */
 import { createHash } from 'node:crypto'
 import type { Actor } from '../../../platform/actor.ts'
@@ -24,7 +24,7 @@ export interface ResumableOptions extends StoreReceivedDeps {
   readonly quotas: UploadQuotas
   readonly permission: (actor: Actor) => Promise<UploadPermission>
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
-  /** Logs what fails in the work. */
+  /** Logs failures of the work. */
   readonly tellingFailures: <T>(actor: Actor, work: () => Promise<T>) => Promise<T>
 }
 
@@ -35,7 +35,7 @@ export interface NewResumable {
   readonly parentId: number | null
 }
 
-/** Milliseconds after which an upload goes to which nothing came. */
+/** Milliseconds without data after which an upload is removed. */
 export const uploadLifetime = 86_400_000
 
 export type ResumableService = ReturnType<typeof createResumable>
@@ -49,7 +49,7 @@ export function createResumable(options: ResumableOptions) {
     return upload
   }
 
-  /** Stores what comes, also when it breaks off: the next piece goes on behind it. */
+  /** Stores the received bytes, also when the transfer breaks off: the next piece continues behind them. */
   async function receivePart(upload: ResumableUpload, content: AsyncIterable<Buffer>): Promise<void> {
     const there = locations.storeOf(upload.locationId)
     const hash = createHash('sha256')
@@ -88,7 +88,7 @@ export function createResumable(options: ResumableOptions) {
     if (!added) throw conflict(upload)
   }
 
-  /** Makes the file of an upload of which everything is there. */
+  /** Makes the file of a complete upload. */
   async function finish(actor: Actor, upload: ResumableUpload): Promise<number> {
     try {
       return await tellingFailures(actor, async () => {
@@ -108,7 +108,7 @@ export function createResumable(options: ResumableOptions) {
         return file?.id ?? 0
       })
     } catch (error) {
-      // Another attempt would end like this one.
+      // Another attempt would fail in the same way.
       if (error instanceof AppError && error.status < 500 && error.code !== 'UploadConflict') {
         await db.transaction((tx) => store.deleteUpload(tx, upload.id))
       }
@@ -135,7 +135,7 @@ export function createResumable(options: ResumableOptions) {
     /** Bytes that one user may announce. */
     mostBytes: quotas.bytes,
 
-    /** Begins an upload. What may not be uploaded by its name or size is refused at once. Answers its id. */
+    /** Begins an upload. A file that may not be uploaded by its name or size is refused at once. Answers its id. */
     async create(actor: Actor, wanted: NewResumable): Promise<string> {
       const may = await permission(actor)
       return tellingFailures(actor, async () => {
@@ -159,8 +159,8 @@ export function createResumable(options: ResumableOptions) {
     find,
 
     /**
-     * Goes on where it was. Answers how far it is now, and the file when it is whole.
-     * @throws {AppError} `UploadConflict` when it is somewhere else.
+     * Continues an upload. Answers its progress, and the file when it is complete.
+     * @throws {AppError} `UploadConflict` when the upload has another offset.
      */
     async append(actor: Actor, id: string, offset: number, content: AsyncIterable<Buffer>): Promise<ResumableUpload> {
       const upload = await find(actor, id)

@@ -6,9 +6,9 @@ export interface ResumableUpload {
   readonly locationId: number
   readonly filename: string
   readonly size: number
-  /** Bytes that are there. */
+  /** Received bytes. */
   readonly received: number
-  /** How many pieces have come. */
+  /** Number of received pieces. */
   readonly pieces: number
   readonly reference: string | null
   readonly parentId: number | null
@@ -33,7 +33,7 @@ export async function insertUpload(from: Queryable, userId: number, upload: NewU
   return String(rows[0]?.id)
 }
 
-/** Uploads of a user that have not become files. Until the transaction ends they begin no other one. */
+/** Uploads of a user that are not files yet. The user can begin no other upload until the transaction ends. */
 export async function lockOpenUploads(
   tx: Tx,
   userId: number,
@@ -61,7 +61,7 @@ export async function findUpload(from: Queryable, userId: number, id: string): P
   return rows[0] ?? null
 }
 
-/** Whether the piece could be added: somebody else may have been faster. */
+/** Whether the piece could be added: another process may have been faster. */
 export async function addPart(tx: Tx, { id, locationId }: ResumableUpload, part: UploadPart): Promise<boolean> {
   const { rowCount } = await tx.query(
     'update file_upload set received = received + $3, pieces = pieces + 1, touched_at = now() where id = $1 and received = $2',
@@ -85,7 +85,7 @@ export async function readParts(from: Queryable, id: string): Promise<UploadPart
   return rows
 }
 
-/** Whether it has become a file by this: nobody else was faster. Its pieces are nobody's from now on. */
+/** Whether this made it a file: no other process was faster. Its pieces have no owner from now on. */
 export async function finishUpload(tx: Tx, id: string, fileId: number): Promise<boolean> {
   const { rowCount } = await tx.query(
     'update file_upload set file_id = $2, touched_at = now() where id = $1 and file_id is null',

@@ -5,7 +5,7 @@ import { badRequest } from '../../../platform/errors.ts'
 import type { SourceObject } from '../../source.ts'
 import { isRecord, records, type Wire } from '../../tree.ts'
 
-/** Contents of versions that the actor may see, in this order; null: it may not, or there is none. */
+/** Contents of versions, in this order; null: the actor may not see the version, or there is none. */
 export type OpenPictures = (
   actor: Actor,
   wanted: readonly { readonly id: number; readonly version: string }[],
@@ -22,15 +22,15 @@ export interface Thumbnail {
   readonly name: string
 }
 
-/** Pixels of the place for it. */
+/** Pixels available for a picture. */
 const [widest, highest] = [120, 90]
-/** What programs for tables show. */
+/** Picture formats that spreadsheet programs show. */
 const shown: readonly unknown[] = ['jpg', 'jpeg', 'png', 'gif']
 /** Bytes. */
 const largest = 300_000
 const mostPictures = 10_000
 
-/** The smallest version of the picture that stands for the object; null: it has none. */
+/** The smallest version of the object's preview picture; null: it has none. */
 export function thumbnailOf({ wire }: SourceObject): Omit<Thumbnail, 'row' | 'name'> | null {
   const { _standard: standard } = wire
   const eas = isRecord(standard) && isRecord(standard.eas) ? standard.eas : {}
@@ -53,7 +53,7 @@ function pictureIn(id: number, version: string, one: Wire) {
   return [{ id, version, extension, width: width * scale, height: height * scale, size }]
 }
 
-/** @throws {AppError} when there are more pictures than a sheet should have */
+/** @throws {AppError} when there are more pictures than a sheet may have */
 export function numbered(picture: Omit<Thumbnail, 'row' | 'name'>, row: number, before: number): Thumbnail {
   if (before >= mostPictures) {
     throw badRequest(`a table has ${mostPictures} pictures at most`, { name: 'include_thumbnail', most: mostPictures })
@@ -61,7 +61,7 @@ export function numbered(picture: Omit<Thumbnail, 'row' | 'name'>, row: number, 
   return { ...picture, row, name: `image${before + 1}.${picture.extension}` }
 }
 
-/** Files that are asked for together. */
+/** Files that are requested together. */
 const atATime = 100
 
 export async function* contentsOf(

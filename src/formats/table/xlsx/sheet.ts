@@ -2,7 +2,7 @@
 import { xmlText } from '../../xml/markup.ts'
 import type { CellValue } from '../cell.ts'
 
-/** A sheet has no more than these. */
+/** Most rows of a sheet. */
 export const mostRows = 1_048_576
 export const mostColumns = 16_384
 const longestText = 32_767
@@ -25,7 +25,7 @@ export function headingRow(texts: readonly string[]): string {
   return `<row r="1">${texts.map((text, index) => textCell(text, cellName(index, 1), heading)).join('')}</row>`
 }
 
-/** Pictures need higher rows than texts. */
+/** Rows with pictures are higher. */
 export function valueRow(
   cells: readonly (CellValue | undefined)[],
   number: number,
@@ -45,10 +45,10 @@ function valueCell(value: CellValue, name: string): string {
   return textCell(String(value), name, textStyle)
 }
 
-/** Programs for tables keep fifteen digits of a number. */
+/** Spreadsheet programs keep fifteen digits of a number. */
 const isHeld = (value: number): boolean => Number(value.toPrecision(15)) === value
 
-/** A cell that is a text, whatever it begins with. */
+/** A text cell, whatever its first character. */
 function textCell(text: string, name: string, style: number): string {
   const kept = text.length > longestText ? `${text.slice(0, longestText - 1).toWellFormed()}…` : text
   const escaped = kept.replace(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_')

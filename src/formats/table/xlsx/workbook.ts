@@ -1,4 +1,4 @@
-/** The parts of a workbook that say what else is in it. */
+/** The parts of a workbook that list its other parts. */
 
 const header = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
@@ -58,7 +58,7 @@ function relations(list: readonly { readonly type: string; readonly target: stri
   return `${header}<Relationships xmlns="${packages}/relationships">${entries.join('')}</Relationships>`
 }
 
-/** 0: as usual, 1: headings, 2: texts (`@`), which stay texts when somebody changes them. */
+/** 0: default, 1: headings, 2: texts (`@`), which stay texts when a person edits them. */
 export const styles = (): string =>
   `${header}<styleSheet xmlns="${main}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>` +
   '<font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill>' +
@@ -69,7 +69,7 @@ export const styles = (): string =>
   '<xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs></styleSheet>'
 
 export interface Picture {
-  /** From 0: the row below the headings. */
+  /** Row below the headings, counted from 0. */
   readonly row: number
   /** Pixels. */
   readonly width: number

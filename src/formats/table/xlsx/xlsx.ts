@@ -1,4 +1,4 @@
-/** `xlsx`: the table as a workbook, a sheet for each million of rows, written as it is read. */
+/** `xlsx`: the table as a workbook, with a sheet for each million rows, written while it is read. */
 import { Readable } from 'node:stream'
 import { ZipFile } from 'yazl'
 import { type Format, inPieces, type WriteContext } from '../../writer.ts'
@@ -33,7 +33,7 @@ export const xlsxFormat = (deps: XlsxDeps): Format => ({
   },
 })
 
-/** Rows of more bytes may be a sheet of more than four gigabytes. */
+/** Rows with more bytes may need a sheet of more than four gigabytes. */
 const mostPlain = 400_000_000
 
 async function* workbookOf(
@@ -49,7 +49,7 @@ async function* workbookOf(
   const seen: Thumbnail[] = []
   const rows = table.rows()
   const large = table.bytes > mostPlain
-  // The first entry says what all is: programs look there.
+  // The first entry lists the types of all others: programs look there.
   addText(zip, '[Content_Types].xml', contentTypes(parts))
   addText(zip, '_rels/.rels', rootRelations())
   addText(zip, 'xl/workbook.xml', workbook(parts))
@@ -72,7 +72,7 @@ async function* workbookOf(
   }
 }
 
-/** A sheet takes as many of the rows as it can have. `seen`: where pictures are collected. */
+/** A sheet with as many of the rows as it can have. `seen`: collects the pictures. */
 async function* sheetOf(
   table: Table,
   rows: AsyncGenerator<Row>,
@@ -107,7 +107,7 @@ function addPictures(zip: ZipFile, deps: XlsxDeps, seen: readonly Thumbnail[], {
   }
 }
 
-/** The same objects are the same bytes. */
+/** The same objects give the same bytes. */
 const always = { mtime: new Date(315_532_800_000), mode: 0o100644 }
 
 function addText(zip: ZipFile, path: string, text: string): void {
@@ -117,7 +117,7 @@ function addText(zip: ZipFile, path: string, text: string): void {
 function addStream(zip: ZipFile, path: string, open: () => Readable, large: boolean): void {
   zip.addReadStreamLazy(path, { ...always, forceZip64Format: large }, (done) => {
     const stream = open()
-    // yazl hears of no failure of what it reads from.
+    // yazl does not notice errors of its sources.
     stream.once('error', (error) => zip.emit('error', error))
     done(null, stream)
   })

@@ -5,7 +5,7 @@ export interface AskedOf extends Omit<Ask, 'mayChange'> {
   /** Names the action, and the transition in the version that it has. */
   readonly key: string
   readonly items: readonly number[]
-  /** Those of them that whoever has set the transition may not change. */
+  /** Those of them that the user who has set the transition may not change. */
   readonly fixed: ReadonlySet<number>
 }
 

@@ -530,5 +530,5 @@ test('who may not see all may let nobody be asked of all: that webhook is for ro
   const calls = receiver.calls.length
   const untold = await save([work()])
   assert.deepEqual([outcome(untold), receiver.calls.length], ['400 DbPreSaveFailed', calls])
-  assert.match(untold.body.message, /whoever has set the transition/)
+  assert.match(untold.body.message, /the user who has set the transition/)
 })

@@ -57,7 +57,7 @@ const saving = [
 const page = ({ limit = 1000, offset = 0 }: { limit?: number; offset?: number }) => ({ limit, offset })
 const described =
   'Without `_version`, or with 1 and no `_id`, it is created, below the own top collection unless a parent is named; ' +
-  'otherwise `_version` is the stored one. What is absent stays as it is. `objects` replaces the list. A parent that is ' +
+  'otherwise `_version` is the stored one. Absent members stay as they are. `objects` replaces the list. A parent that is ' +
   'another one than before moves it, and gives all below it the owner of that parent.'
 
 export function registerCollectionRoutes(http: HttpApp, { collections }: { collections: CollectionService }): void {
@@ -83,7 +83,7 @@ export function registerCollectionRoutes(http: HttpApp, { collections }: { colle
       schema: {
         operationId: 'listChildCollections',
         summary: 'The collections right below one',
-        description: 'Those that the caller may see.',
+        description: 'The collections that the caller may see.',
         tags: ['collection'],
         params: Parent,
         querystring: Page,

@@ -210,7 +210,7 @@ export const CollectionOutput = Type.Object(
           { ...open, title: 'UploadAddress' },
         ),
         {
-          description: 'Where files are uploaded: for those who may make objects in the collection and add them.',
+          description: 'Where files are uploaded: for callers who may create objects in the collection and add them.',
         },
       ),
     ),

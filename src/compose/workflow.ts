@@ -102,7 +102,7 @@ export async function composeWorkflow(
       any: anyMarks,
       masks: { ...maskSettings, pools },
       readersOf: (from, userIds) => rightsOfUsers({ rights, signIn }, from, userIds),
-      onGone: (users) => log.warn({ users }, 'captions tell nothing: whoever has set them may not act any more'),
+      onGone: (users) => log.warn({ users }, 'captions are left out: the user who has set them may not act any more'),
     }),
     whoNames: rememberedPeople(principals, rights).whoNames,
     anonymous: signIn.actorOfLinks,

@@ -36,7 +36,7 @@ const ReplaceQuery = Type.Object({
   save: Type.Optional(
     Type.Literal('ignore_errors', {
       description:
-        'Of a configuration from elsewhere what fits is stored; the paths of the rest stand in `X-Svc-Ignored`, and what is stored there stays.',
+        'Of a configuration from elsewhere the fitting parts are stored; `X-Svc-Ignored` has the paths of the rest, whose stored values stay.',
     }),
   ),
   confirm: Type.Optional(Type.Literal('yes', unasked('a save of the configuration asks nothing'))),

@@ -114,7 +114,7 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
       schema: {
         operationId: 'deleteEvent',
         summary: 'Delete one event',
-        description: 'Nobody finds it any more.',
+        description: 'No reader finds it any more.',
         tags,
         params: EventIdParams,
         response: { 200: Acknowledged },

@@ -42,7 +42,7 @@ export interface Checked {
 
 /** @throws {AppError} naming the place of the error */
 export async function checkExport(deps: CheckDeps, actor: Actor, sent: Sent): Promise<Checked> {
-  const { _id, _version, name, type, ...rest } = sent
+  const { _id, _version, user_id, name, type, ...rest } = sent
   const unknown = Object.keys(sent).find((key) => !exportMembers.includes(key))
   if (unknown !== undefined) throw wrong(unknown, 'is not known')
   if (name === undefined || name.trim() === '') throw wrong('name', 'is required')

@@ -110,6 +110,9 @@ const members = {
   _version: optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
   type: optional(text(100, '`export`, `export_incremental` or `download`.')),
   name: optional(Type.String({ minLength: 1, maxLength: 255, description: 'Unique for its user.' })),
+  user_id: optional(
+    Type.Unknown({ description: 'Has no effect: the user of an export is the caller who saved it last.' }),
+  ),
   search: optional(
     Type.Unsafe<Static<typeof SearchRequest>>({
       ...SearchRequest,
@@ -169,7 +172,7 @@ export const exportMembers = Object.keys(members)
 
 export const ExportBlock = Type.Object(members, { ...open, title: 'ExportBlock' })
 /** The settings as stored: all members except for those of the record itself. */
-export type ExportBody = Omit<Static<typeof ExportBlock>, '_id' | '_version' | 'name' | 'type'>
+export type ExportBody = Omit<Static<typeof ExportBlock>, '_id' | '_version' | 'name' | 'type' | 'user_id'>
 
 const numbers = (minimum: number, maximum: number) =>
   optional(Type.Array(Type.Integer({ minimum, maximum }), { maxItems: maximum - minimum + 1 }))

@@ -84,7 +84,7 @@ export async function registerFileRoutes(
         description:
           'One or several files as `multipart/form-data`, or one as the body itself, of any other type; its name is then ' +
           'in `filenames` or in `Content-Disposition`. All are stored or none. Needs the right `asset_upload` ' +
-          'somewhere, for files of this class, extension and size. An upload belongs to whoever made it until an object has it.',
+          'somewhere, for files of this class, extension and size. An upload belongs to its uploader until an object has it.',
         tags: ['files'],
         querystring: UploadQuery,
         response: { 200: Type.Array(FileRecord) },
@@ -210,7 +210,7 @@ export async function registerFileRoutes(
       schema: {
         operationId: 'changeFile',
         summary: 'Change the name or the reference of a file',
-        description: 'For whoever uploaded it, and whoever may change an object that has it.',
+        description: 'For its uploader, and for callers who may change an object that has it.',
         tags: ['files'],
         params: FileParams,
         querystring: ChangeQuery,
@@ -270,7 +270,7 @@ export async function registerFileRoutes(
       operationId: 'downloadFile',
       summary: 'The content of a file',
       description:
-        'At the addresses that records of files have. With a signature nobody is asked for; without one the caller needs ' +
+        'At the addresses that records of files have. With a signature no token is needed; without one the caller needs ' +
         '`asset_show` or `asset_download` on an object that has the file. Answers ranges and conditional requests. Pictures ' +
         'also come in another size or format, made for the request.',
       tags: ['files'],

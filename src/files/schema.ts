@@ -154,7 +154,9 @@ const Version = Type.Object(
     iiif_url: Type.Optional(Type.String({ description: 'Of pictures: the IIIF image service.' })),
     _show_allowed: Type.Boolean(),
     _download_allowed: Type.Boolean(),
-    url: Type.Optional(Type.String({ description: 'Signed: whoever has it may fetch the content until it expires.' })),
+    url: Type.Optional(
+      Type.String({ description: 'Signed: it gives access to the content without a token until it expires.' }),
+    ),
   },
   { additionalProperties: true, title: 'FileVersion' },
 )
@@ -205,7 +207,7 @@ const FileShape = Type.Object(
       Type.Object({}, { additionalProperties: true, description: 'As `POST /db` takes it; with `mapping`.' }),
     ),
     compiled: Type.Optional(Type.String()),
-    versions: Type.Record(Type.String(), Version, { description: 'Those that the caller may see or download.' }),
+    versions: Type.Record(Type.String(), Version, { description: 'The versions that the caller may see or download.' }),
   },
   { additionalProperties: true, title: 'File' },
 )
@@ -392,7 +394,7 @@ export const Resync = Type.Object(
   {
     _id: Type.Integer(),
     status: Type.Enum(['running', 'done'], {
-      description: '`done`: all files have been looked at. What was queued may still be in the making.',
+      description: '`done`: all files have been looked at. Queued renditions may still be in the making.',
     }),
     scope: Type.Enum(['all', 'marks'], {
       description: '`marks`: only what bears a watermark or a caption, since these have been changed.',

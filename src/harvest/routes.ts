@@ -25,7 +25,7 @@ const Arguments = Type.Object(
     set: argument('Only records of this set; `ListSets` has them all.'),
     from: argument('Only what has changed since: `2026-05-17` or `2026-05-17T10:00:00Z`.'),
     until: argument('Only what has changed up to then, in the granularity of `from`.'),
-    resumptionToken: argument('Goes on with a list; nothing else stands beside it.'),
+    resumptionToken: argument('Continues a list; no other argument goes with it.'),
     limit: argument(`Records of an answer, ${mostRecords} at most; not of the protocol.`),
     offset: argument('Records that are left out at the beginning; not of the protocol.'),
     'event.info': argument(

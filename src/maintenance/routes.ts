@@ -20,7 +20,7 @@ export function registerBackupRoutes(http: HttpApp, { backups }: { readonly back
         operationId: 'createBackup',
         summary: 'Begin a backup',
         description:
-          'In the background, into the location `location_defaults.backups`. One at a time. Who may make backups may read all ' +
+          'In the background, into the location `location_defaults.backups`. One at a time. A caller who may make backups may read all ' +
           'that is stored, as root does.',
         body: BackupOpts,
         response: { 200: Backup },

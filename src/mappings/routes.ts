@@ -57,7 +57,7 @@ export function registerMappingRoutes(http: HttpApp, { mappings }: { mappings: M
         tags,
         operationId: 'listMetadataTags',
         summary: 'The tags of metadata that ExifTool knows',
-        description: 'Those that are `writable` may be written by exports; imports read all of them.',
+        description: 'Exports may write the ones with `writable`; imports read all of them.',
         querystring: TagQuery,
         response: { 200: TagCatalog },
       },

@@ -38,7 +38,7 @@ export function registerMessageRoutes(http: HttpApp, { messages }: MessageRouteD
         operationId: method === 'POST' ? 'saveMessages' : 'putMessages',
         summary: 'Create and update messages',
         description:
-          'Without `_id` and `lookup:_id` a message is created; what is absent stays as it is. All are saved or none.',
+          'Without `_id` and `lookup:_id` a message is created; absent members stay as they are. All are saved or none.',
         body: MessageBatch,
         response: { 200: Messages },
       },

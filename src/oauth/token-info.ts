@@ -46,7 +46,7 @@ export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfo
       })
       if (session) return
     }
-    throw new OAuthError('invalid_client', 'Who asks must be a configured client or a user with a valid token.', {
+    throw new OAuthError('invalid_client', 'The caller must be a configured client or a user with a valid token.', {
       status: 401,
       headers: { 'WWW-Authenticate': 'Basic realm="oauth2"' },
     })

@@ -19,7 +19,7 @@ const saves = [
       operationId: 'saveObjects',
       summary: 'Create or update objects',
       description:
-        'Without `_version` an object is created; otherwise `_version` must be the stored one. What the mask can write and the payload does not name is cleared. With a list in the `_id` of the block the sent fields of all these objects change, and nothing else. All are saved or none.',
+        'Without `_version` an object is created; otherwise `_version` must be the stored one. Writable fields of the mask that the payload does not have are cleared. With a list in the `_id` of the block the sent fields of all these objects change, and nothing else. All are saved or none.',
     },
   },
   {

@@ -77,7 +77,7 @@ const Standard = Type.Object(
       }),
     ),
   },
-  { ...open, title: 'Standard', description: 'What the object is shown by: title, subtitle, internal text.' },
+  { ...open, title: 'Standard', description: 'The texts that show the object: title, subtitle, internal text.' },
 )
 
 /** System fields that are only answered; which of them depends on the format. */

@@ -75,7 +75,8 @@ export function registerObjecttypeRoutes(app: HttpApp, { objecttypes }: { object
       schema: {
         operationId: 'saveObjecttypes',
         summary: 'Save settings of object types',
-        description: '`_version` is the stored version plus one. What is absent stays as it is. All are saved or none.',
+        description:
+          '`_version` is the stored version plus one. Absent members stay as they are. All are saved or none.',
         tags,
         querystring: Type.Object(dependentsQuery),
         body: ObjecttypeInputs,

@@ -62,7 +62,7 @@ export const ObjecttypeInput = Type.Object(
         empty_placeholder_icon: optional(Type.String({ maxLength: 10_000, ...kept('front ends') })),
         standard_numbering: Type.Optional(Type.Unknown({ description: 'Accepted and ignored.' })),
         description: optional(LocaValue),
-        custom_data: optional(Type.Object({}, { ...open, ...kept('whoever put it there') })),
+        custom_data: optional(Type.Object({}, { ...open, ...kept('the client that put it there') })),
         watermark: optional(Watermark),
         caption: optional(Captions),
         janitor_policy: optional(Type.Object({}, { ...open, ...kept('the janitor') })),

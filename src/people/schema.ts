@@ -293,7 +293,7 @@ export const UserOutput = Type.Object(
       {
         ...recordHead,
         picture: Type.Optional(
-          Type.Array(Picture, { description: 'One file, with addresses for whoever may read the user.' }),
+          Type.Array(Picture, { description: 'One file, with addresses for readers of the user.' }),
         ),
       },
       { ...open, title: 'UserHead' },

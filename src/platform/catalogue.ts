@@ -121,7 +121,7 @@ export const catalogue = {
   GroupTypeNotAllowed: { package: 'acl', status: 400, text: 'Groups of this type cannot be made.' },
   HierarchyCycle: { package: 'objects', status: 400, text: 'The parent would make the object its own ancestor.' },
   HotfolderFull: { package: 'api', status: 507, text: 'There is no room for more files in the shared folder now.' },
-  IllegalPathForPool: { package: 'pool', status: 400, text: 'A pool cannot lie in itself or below itself.' },
+  IllegalPathForPool: { package: 'pool', status: 400, text: 'A pool cannot be in itself or below itself.' },
   InheritanceNotSupported: { package: 'datamodel', status: 400, text: 'This object type cannot inherit.' },
   InsufficientRights: { package: 'api', status: 403, text: 'A right is missing.' },
   InternalError: {
@@ -142,7 +142,7 @@ export const catalogue = {
   NestedQueryIn: {
     package: 'search',
     status: 400,
-    text: 'The field does not stand in the nested table that the element is about.',
+    text: 'The field is not in the nested table of the element.',
   },
   NoMasksForCreate: {
     package: 'dbinfo',
@@ -348,7 +348,7 @@ export const catalogue = {
     text: 'It must be said what is to become of the user.',
     never: 'a 202 asks for it',
   },
-  UserDeleteSelf: { package: 'acl', status: 400, text: 'Nobody can delete themselves.' },
+  UserDeleteSelf: { package: 'acl', status: 400, text: 'Users cannot delete themselves.' },
   UserDuplicateEmail: { package: 'acl', status: 409, text: 'Another user has this email address.' },
   UserDuplicateLogin: { package: 'acl', status: 409, text: 'Another user has this login.' },
   UserEmailMalformed: { package: 'acl', status: 400, text: 'The email address cannot be read.' },
@@ -375,7 +375,7 @@ export const catalogue = {
   WildcardExpandedToTooManyTerms: {
     package: 'search',
     status: 400,
-    text: 'The pattern stands for too many different words.',
+    text: 'The pattern fits too many different words.',
   },
   WildcardOnlyNotAllowed: {
     package: 'search',

@@ -54,7 +54,7 @@ function registerBrowserRoutes(http: HttpApp, { browser }: Pick<PluginService, '
           tags,
           operationId: `get${kind.toUpperCase()}Bundle`,
           summary: `The ${kind} files of all plugins that are on, one after the other`,
-          description: 'In the order of the plugins: those that others depend on first. No token is needed.',
+          description: 'In the order of the plugins: dependencies first. No token is needed.',
           response: { 200: content(`text/${kind === 'js' ? 'javascript' : kind}`), 304: NotModified },
         },
         config: { access: 'public', writes: false },

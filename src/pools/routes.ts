@@ -52,7 +52,7 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
         summary: method === 'POST' ? 'Create and change pools' : 'Create and change pools (as POST)',
         description:
           'Without `_version`, or with 1 and no `_id`, a pool is created; otherwise `_version` is the stored one. ' +
-          'What is absent stays as it is. All pools are saved or none.',
+          'Absent members stay as they are. All pools are saved or none.',
         tags: ['pool'],
         querystring: SaveQuery,
         body: PoolInputs,

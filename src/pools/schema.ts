@@ -42,7 +42,7 @@ export const PoolInput = Type.Object(
         watermark: optional(Watermark),
         caption: optional(Captions),
         janitor_policy: optional(Type.Object({}, { ...open, ...kept('the janitor') })),
-        custom_data: optional(Type.Object({}, { ...open, ...kept('whoever put it there') })),
+        custom_data: optional(Type.Object({}, { ...open, ...kept('the client that put it there') })),
         mapping_dc_export: optional(Mapping),
         mapping_image_export: optional(Mapping),
         mapping_image_import: optional(Mapping),

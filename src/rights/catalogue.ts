@@ -86,11 +86,7 @@ function right(name: string, group: string, comment: string, ...parameters: Righ
 }
 
 const objecttypeIds = parameter('objecttype_ids', 'integer-list', 'Object types that the right is limited to.')
-const poolIds = parameter(
-  'pool_ids',
-  'integer-list',
-  'Pools that the right is limited to: of objects that lie in them.',
-)
+const poolIds = parameter('pool_ids', 'integer-list', 'Pools that the right is limited to: for objects in them.')
 const maskIds = parameter('mask_ids', 'mask-list', 'Masks per object type; a type that is not listed is not limited.')
 const columnIds = parameter('column_ids', 'integer-list', 'File columns that the right is limited to.')
 const classes = parameter('classes', 'string-list', 'File classes that the right is limited to.')
@@ -240,8 +236,16 @@ const frontendRights = [
       'string-list',
       'Parts of collections, for example sharing. The service itself asks for share_anonymous: to make anonymous links.',
     ),
-    parameter('metadata_export', 'string-list', 'What downloads may do with metadata, for example keep, remove.'),
-    parameter('metadata_upload', 'string-list', 'What uploads may do with metadata, for example standard.'),
+    parameter(
+      'metadata_export',
+      'string-list',
+      'Treatments of metadata that downloads may ask for, for example keep, remove.',
+    ),
+    parameter(
+      'metadata_upload',
+      'string-list',
+      'Treatments of metadata that uploads may ask for, for example standard.',
+    ),
   ),
   systemRight(
     'system.user.write_self',
@@ -262,7 +266,7 @@ const frontendRights = [
   systemRight('system.server.error.uuid_detail', 'Front ends show details of the errors of all.'),
   systemRight(
     'system.export',
-    'Front ends offer exports; the service asks nobody for it, as an export shows what its user may read.',
+    'Front ends offer exports; the service does not ask for it, as an export shows only objects that its user may read.',
   ),
   systemRight('system.health', 'Front ends show the state of the service.'),
   systemRight('system.disable_linked_objects_filter', 'Front ends switch filters of linked objects off.'),
@@ -309,13 +313,13 @@ const systemRights = [
     flag('create_system_rights', 'Set system rights of groups while creating them.'),
     flag('edit_acl', 'Change the grants on groups.'),
     flag('edit_system_rights', 'Change the system rights of groups.'),
-    flag('global_custom_bag_read', 'Read all groups; false: only those that grants let.'),
+    flag('global_custom_bag_read', 'Read all groups; false: only groups that grants allow.'),
     hidden,
   ),
   systemRight(
     'system.user',
     'Manage users, within the grants on them.',
-    flag('read', 'Search and read all users; false: only those that grants let.'),
+    flag('read', 'Search and read all users; false: only users that grants allow.'),
     flag('create', 'Create users.'),
     flag('create_acl', 'Set grants on users while creating them.'),
     flag('create_system_rights', 'Set system rights of users while creating them.'),

@@ -58,7 +58,7 @@ export function registerRightRoutes(
         operationId: 'explainRights',
         summary: 'What a user may do, and why',
         description:
-          'On an object, on a pool, or to create objects: for each right the grants that give it, or what stands in the way of those that would. What the caller may not see is not found.',
+          'On an object, on a pool, or to create objects: for each right the grants that give it, or the obstacles of grants that would. Objects that the caller may not see are not found.',
         querystring: ExplainQuery,
         response: { 200: Explanation },
       },
@@ -112,7 +112,7 @@ export function registerRightRoutes(
         operationId: 'saveRightPresets',
         summary: 'Create and update presets',
         description:
-          'Without `_id` a preset is created; what is absent stays as it is. All are saved or none. What a preset says changes in all grants that are made from it.',
+          'Without `_id` a preset is created; absent members stay as they are. All are saved or none. A change of a preset changes all grants that are made from it.',
         params: ContextParams,
         querystring: SaveQuery,
         body: PresetBatch,

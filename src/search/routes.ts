@@ -160,7 +160,7 @@ export function registerSearchRoutes(app: HttpApp, { search, language }: Service
         operationId: 'writeQuery',
         summary: 'Write the elements of a search request as a query',
         description:
-          'The way back from `/search/parse` (an extension). What no query can say is refused with its place.',
+          'The way back from `/search/parse` (an extension). A part without a form in the query language is refused with its place.',
         tags,
         body: SearchElements,
         response: { 200: SearchQueryText },

@@ -147,9 +147,7 @@ const parseOptions = {
   limit: Type.Optional(Type.Integer({ description: 'Hits of a page.' })),
   offset: Type.Optional(Type.Integer({ description: 'Hits before the page.' })),
   format: Type.Optional(Type.String({ description: 'The format that hits are answered in.' })),
-  timezone: Type.Optional(
-    Type.String({ description: 'Where times without a zone, and those that are relative to now, are meant.' }),
-  ),
+  timezone: Type.Optional(Type.String({ description: 'The zone of times without one, and of times relative to now.' })),
   syntax,
 }
 

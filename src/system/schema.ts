@@ -109,7 +109,7 @@ export const SystemStats = Type.Object(
         valid_to: Type.String(),
         expiring: Type.Boolean({ description: 'It ends within 30 days, or has ended.' }),
       }),
-      { description: 'Certificates of directories that stand in the base configuration.' },
+      { description: 'Certificates of directories in the base configuration.' },
     ),
   },
   { ...open, title: 'SystemStats' },

@@ -15,7 +15,7 @@ export const TransitionBody = Type.Object(
     _id: Nullable(Id),
     _version: Nullable(Id),
     _set_by: Type.Optional(
-      Type.Unknown({ description: 'Shown: the user who has set it as it is. What is sent is ignored.' }),
+      Type.Unknown({ description: 'Shown: the user who has set it as it is. A sent value is ignored.' }),
     ),
     type: Type.Enum([...transitionTypes]),
     trigger: Type.Optional(Type.Enum([...transitionTriggers])),

@@ -248,7 +248,7 @@ suite('the record of an export', () => {
   test('EXP-014 names its documents; tables take options, and are answered as false where they are absent', async () => {
     const plain = await kept({})
     assert.deepEqual([plain.csv, plain.xlsx], [false, false])
-    const switches = ['xml', 'xml_one_file_per_object', 'json', 'json_one_file_per_object']
+    const switches = ['csv', 'xlsx', 'xml', 'xml_one_file_per_object', 'json', 'json_one_file_per_object']
     for (const name of switches) {
       for (const value of [true, false]) assert.equal((await kept({ [name]: value }))[name], value)
       await refused({ [name]: 1 })
@@ -344,32 +344,39 @@ suite('the record of an export', () => {
     }
   })
 
-  test('EXP-027 belongs to whoever saved it last, whatever is sent', async () => {
+  test('EXP-027 belongs to its latest saver, whatever is sent', async () => {
     const ann = await addUser(museum.svc, 'ann27')
-    const sent = draft({ user_id: undefined }, { user_id: undefined, _user: { user: { _id: 1 } } })
-    const { body } = await museum.svc.as('ann27').post('/export', sent)
-    assert.equal(body._user.user._id, ann)
-    const { _id } = body.export
-    const { body: taken } = await root().post(`/export/${_id}`, draft({ _id, _version: 1 }))
-    assert.equal(taken._user.user._id, 1)
-    assert.deepEqual(codeOf(await museum.svc.as('ann27').get(`/export/${_id}`)), [403, 'InsufficientRights'])
+    const userOf = async (id: number) =>
+      (await museum.svc.db.query<Json>('select user_id as "userId" from export where id = $1', [id])).rows[0]?.userId
+    const claims = { _user: { _basetype: 'user', user: { _id: 1 } }, user_id: 1 }
+    for (const method of ['post', 'put'] as const) {
+      const { status, body } = await museum.svc.as('ann27')[method]('/export', draft({ user_id: 1 }, claims))
+      assert.equal(status, 200, JSON.stringify(body))
+      assert.deepEqual([body._user.user._id, Number(await userOf(body.export._id))], [ann, ann])
+      const { _id } = body.export
+      const again = await museum.svc.as('ann27').post(`/export/${_id}`, draft({ _id, _version: 1, user_id: 1 }, claims))
+      assert.deepEqual([again.status, again.body._user.user._id], [200, ann])
+      const taken = await root().post(`/export/${_id}`, draft({ _id, _version: 2, user_id: ann }, { user_id: ann }))
+      assert.deepEqual([taken.body._user.user._id, Number(await userOf(_id))], [1, 1])
+      assert.deepEqual(codeOf(await museum.svc.as('ann27').get(`/export/${_id}`)), [403, 'InsufficientRights'])
+    }
   })
 
   test('EXP-028 is in the log of objects, with its state', async () => {
-    const from = async () =>
-      (await root().post('/event/list', { sort: [{ field: '_id', order: 'DESC' }], limit: 1 })).body
-    await from()
-    const { export: stored } = await saved(museum.svc, 'root', draft())
-    await root().post(`/export/${stored._id}`, draft({ _id: stored._id, _version: 1 }))
-    await root().delete(`/export/${stored._id}`)
-    const { rows } = await museum.svc.db.query<Json>(
-      `select type, pollable, info from event where basetype = 'export' and object_id = $1 order by id`,
-      [stored._id],
-    )
-    assert.deepEqual(
-      rows.map(({ type, pollable, info }: Json) => [type, pollable, info]),
-      ['OBJECT_INSERT', 'OBJECT_UPDATE', 'OBJECT_DELETE'].map((type) => [type, true, { state: 'new' }]),
-    )
+    for (const method of ['post', 'put'] as const) {
+      const { body } = await root()[method]('/export', draft())
+      const { _id } = body.export
+      await root()[method](method === 'post' ? `/export/${_id}` : '/export', draft({ _id, _version: 1 }))
+      await root().delete(`/export/${_id}`)
+      const { rows } = await museum.svc.db.query<Json>(
+        `select type, pollable, info from event where basetype = 'export' and object_id = $1 order by id`,
+        [_id],
+      )
+      assert.deepEqual(
+        rows.map(({ type, pollable, info }: Json) => [type, pollable, info]),
+        ['OBJECT_INSERT', 'OBJECT_UPDATE', 'OBJECT_DELETE'].map((type) => [type, true, { state: 'new' }]),
+      )
+    }
   })
 
   test('EXP-016 EXPAPI-010 XML passes a style sheet, which is a file .xsl or .xslt', async () => {

@@ -109,7 +109,7 @@ suite('runs of exports', () => {
     assert.equal(rows[0].runs, 0)
   })
 
-  test('an incremental export has what changed, and tells what is not found any more', async () => {
+  test('EXP-022 an incremental export has changed objects alone, counts them, and lists the ones that are not found any more', async () => {
     const { export: own } = await saved(museum.svc, 'root', draft({ type: 'export_incremental', json: true }))
     const run = () => ran(museum.svc, 'root', own._id)
     const all = await run()

@@ -515,7 +515,7 @@ test('who may not see all may let nobody be asked of all: that webhook is for ro
   await behave({ gate: changing(`block.note = 'changed'`) })
   const changed = await save([work()])
   assert.equal(outcome(changed), '400 DbPreSaveFailed')
-  assert.match(changed.body.message, /flow:gate: whoever has set the transition may not change the object/)
+  assert.match(changed.body.message, /flow:gate: the user who has set the transition may not change the object/)
   // A receiver is asked for as long as whoever has set that is root.
   await behave({})
   const give = async (_system_rights: object): Promise<void> => {
@@ -530,5 +530,5 @@ test('who may not see all may let nobody be asked of all: that webhook is for ro
   const calls = receiver.calls.length
   const untold = await save([work()])
   assert.deepEqual([outcome(untold), receiver.calls.length], ['400 DbPreSaveFailed', calls])
-  assert.match(untold.body.message, /whoever has set the transition/)
+  assert.match(untold.body.message, /the user who has set the transition/)
 })

@@ -45,14 +45,14 @@ const changes = [
     path: 'push',
     operationId: 'pushCollectionObjects',
     summary: 'Append objects to a collection',
-    description: 'Those that are in it already go to its end.',
+    description: 'Objects that are in it already move to its end.',
     run: (lists: ListService) => lists.push,
   },
   {
     path: 'splice',
     operationId: 'spliceCollectionObjects',
     summary: 'Take entries out at a position and put objects there',
-    description: 'Those that are in it already are moved there.',
+    description: 'Objects that are in it already move there.',
     run: (lists: ListService) => lists.splice,
   },
 ] as const

@@ -127,7 +127,10 @@ export function createShareCheck({ rights, datamodel, clock }: ShareDeps) {
       throw new AppError(
         'CollectionObjectInsufficientRights',
         { right: '_grantable', collection },
-        { message: 'The collection shares its objects: whoever adds some has to be able to pass on what it gives.' },
+        {
+          message:
+            'The collection shares its objects: to add some, you must be able to pass on the rights that it gives.',
+        },
       )
     },
   }

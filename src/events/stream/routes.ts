@@ -17,7 +17,7 @@ const StreamQuery = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: maxId,
-        description: 'Begin with the events that have a greater id; without it with those that come from now on.',
+        description: 'Begin with the events that have a greater id; without it with new events.',
       }),
     ),
   },
@@ -61,7 +61,7 @@ export async function registerEventStream(app: HttpApp, { streams, held }: Strea
         summary: 'New events as they happen, over a WebSocket',
         description:
           'Each pollable event that the caller may know of is one text frame with the JSON that a poll answers, in the ' +
-          'order of the ids. What clients send is dropped. It ends with the token (1008), when the client takes too ' +
+          'order of the ids. Messages of clients are dropped. It ends with the token (1008), when the client takes too ' +
           'little or others need its place (1013) and when the service stops (1001); go on `from` the last id.',
         tags: ['event'],
         querystring: StreamQuery,

@@ -78,7 +78,7 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
     const told =
       by === 'own'
         ? 'For the user of the export.'
-        : 'Needs no token: whoever has the uuid is as good as the user of the export.'
+        : 'Needs no token: the uuid gives the rights of the user of the export.'
 
     app.route({
       method: ['GET', 'HEAD'],
@@ -141,7 +141,7 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
           schema: {
             operationId: `${kind === 'zip' ? 'zipExport' : 'tarExport'}${by === 'own' ? '' : 'ByUuid'}`,
             summary: `An export as ${kind === 'zip' ? 'ZIP' : 'TAR.GZ'}`,
-            description: `All of it, or what lies in a folder. Files of objects are delivered with the rights that the user of the export has then. ${told}`,
+            description: `All of it, or the contents of a folder. Files of objects are delivered with the rights that the user of the export has then. ${told}`,
             tags,
             params: Params[by],
             querystring: Query,

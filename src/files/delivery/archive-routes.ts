@@ -13,7 +13,7 @@ export function registerArchiveRoutes(http: HttpApp, { files }: { files: Pick<Fi
       operationId: 'downloadFromArchive',
       summary: 'An entry of a ZIP archive',
       description:
-        'What lies at a path in the archive: the content of a file, or what a folder has, as JSON. An empty path is the ' +
+        'The entry at a path in the archive: the content of a file, or the entries of a folder, as JSON. An empty path is the ' +
         'folder of all. Nothing is unpacked before. Signature and rights are those of the archive.',
       tags: ['files'],
       params: ArchiveParams,

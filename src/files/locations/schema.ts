@@ -46,7 +46,7 @@ const statuses = ['connected', 'not accessible'] as const
 export const LocationInput = Type.Object(
   {
     id: Type.Optional(Type.Integer({ minimum: 0, description: 'That of the address, or 0.' })),
-    name: Type.String({ pattern: '^[\\w.-]{1,100}$', description: 'What the base configuration calls it.' }),
+    name: Type.String({ pattern: '^[\\w.-]{1,100}$', description: 'Its name in the base configuration.' }),
     kind: Type.Enum(['file', 's3'], { description: 'A folder, or a bucket of S3 or what speaks like it.' }),
     prefix: Type.Optional(
       Type.String({
@@ -111,7 +111,7 @@ export const FixityReport = Type.Object(
         verified_at: Type.String({ format: 'date-time' }),
         file_ids: Type.Array(Type.Integer(), { description: 'Files that have it, at most 100.' }),
       }),
-      { description: 'Those that were wrong when they were last read, at most 1000.' },
+      { description: 'Contents that were damaged at the last reading, at most 1000.' },
     ),
   },
   { title: 'FixityReport' },

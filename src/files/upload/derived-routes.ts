@@ -31,8 +31,7 @@ const DerivedInput = Type.Object(
             Type.Integer({
               minimum: -360,
               maximum: 360,
-              description:
-                'Degrees, clockwise. What comes into the corners is transparent, or black where the format cannot.',
+              description: 'Degrees, clockwise. New corners are transparent, or black where the format cannot.',
             }),
           ),
           'rotate-x': Type.Optional(

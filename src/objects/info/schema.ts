@@ -9,7 +9,7 @@ const TagIds = Type.Array(Id, { maxItems: 1000 })
 export const CreateInfoBody = Type.Object(
   {
     objecttype: Type.Optional(Name),
-    pool_id: Type.Optional(Type.Union([Id, Type.Null()], { description: 'The pool that the object is to lie in.' })),
+    pool_id: Type.Optional(Type.Union([Id, Type.Null()], { description: 'The pool of the new object.' })),
     tag_ids: Type.Optional(
       Type.Union([TagIds, Type.Null()], {
         description: 'Tags that it is to have. Absent: the default tags; null: whatever they are.',
@@ -24,7 +24,7 @@ export const UpdateInfoBody = Type.Object(
   {
     objecttype: Name,
     object_ids: Type.Array(Id, { minItems: 1, maxItems: 10_000, description: '`_id` of the objects.' }),
-    pool_id: Type.Optional(Type.Union([Id, Type.Null()], { description: 'The pool that they are to lie in.' })),
+    pool_id: Type.Optional(Type.Union([Id, Type.Null()], { description: 'The new pool of the objects.' })),
     tag_ids: Type.Optional(Type.Union([TagIds, Type.Null()], { description: 'Tags that they are to have.' })),
   },
   { ...open, title: 'UpdateInfoRequest' },
@@ -44,7 +44,7 @@ export const CreateInfo = Type.Object(
     _available_masks: Type.Optional(Masks),
     _available_tags: Type.Optional(
       Type.Array(Type.Object({ _id: Type.Integer(), is_default: Type.Boolean() }), {
-        description: 'Tags that can be set, and those that are set by themselves.',
+        description: 'Tags that can be set, and tags that are set automatically.',
       }),
     ),
   },
@@ -55,10 +55,10 @@ export type CreateInfo = Static<typeof CreateInfo>
 export const UpdateInfo = Type.Object(
   {
     _generated_rights: GeneratedRightsApi,
-    _available_pools: Type.Array(Type.Integer(), { description: 'Pools that all of them can be moved to, or lie in.' }),
+    _available_pools: Type.Array(Type.Integer(), { description: 'Pools that all of them can be moved to, or are in.' }),
     _available_tags: Type.Optional(Type.Array(Type.Object({ _id: Type.Integer() }))),
     _available_masks: Type.Optional(Masks),
   },
-  { title: 'UpdateInfo', description: 'What holds for each of the objects.' },
+  { title: 'UpdateInfo', description: 'The answer for each of the objects.' },
 )
 export type UpdateInfo = Static<typeof UpdateInfo>

@@ -125,7 +125,7 @@ export function registerReadRoutes(app: HttpApp, { read }: { read: ReadService }
       schema: {
         operationId: 'listObjects',
         summary: 'List the objects of a type',
-        description: 'Those that the caller may read, by id.',
+        description: 'The objects that the caller may read, by id.',
         tags: ['objects'],
         params: MaskPath,
         querystring: ListQuery,

@@ -224,7 +224,7 @@ function assertDistinct(entries: readonly Classified[]): void {
       throw new AppError(
         'InvalidValue',
         { name: draft.place, other, value: name, expected: 'each object once in a request' },
-        { message: `${draft.place}: the same object stands at ${other}` },
+        { message: `${draft.place}: ${other} has the same object` },
       )
     }
     seen.set(name, draft.place)
@@ -382,7 +382,7 @@ function assertUplink(item: Item, resolver: Resolver, byDraft: ReadonlyMap<Draft
   if (!other) return
   throw new AppError(
     'InvalidValue',
-    { name: other.place, expected: `the object that it stands under, ${up.item.place}, or nothing` },
-    { message: `${other.place}: a reverse-nested object links to the object that it stands under` },
+    { name: other.place, expected: `the object above it, ${up.item.place}, or nothing` },
+    { message: `${other.place}: a reverse-nested object links to the object above it` },
   )
 }

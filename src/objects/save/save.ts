@@ -274,7 +274,7 @@ function poolTask(moves: readonly PoolMove[]): Task {
   const count = moves.reduce((sum, move) => sum + move.followers.length, 0)
   return {
     title: 'Pool of dependent objects',
-    message: `${count} dependent objects lie in another pool than their object will. Shall they follow?`,
+    message: `${count} dependent objects are in another pool than the new one of their object. Shall they follow?`,
     form: [
       {
         label: 'Dependent objects',

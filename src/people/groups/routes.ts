@@ -31,7 +31,7 @@ export function registerGroupRoutes(app: HttpApp, { groups }: { groups: GroupSer
         tags,
         operationId: method === 'POST' ? 'saveGroups' : 'putGroups',
         summary: 'Create and update groups',
-        description: 'Without `_id` a group is created; what is absent stays as it is. All are saved or none.',
+        description: 'Without `_id` a group is created; absent members stay as they are. All are saved or none.',
         body: GroupBatch,
         response: { 200: Groups },
       },

@@ -107,7 +107,7 @@ async function questions(
   const confirm = { name: 'confirm', value: 'collections' }
   const carried = { text: policy, hidden: true, name: 'delete_policy', value: policy }
   if (policy === 'archive') {
-    const message = `${held} Nobody reaches them while the user is archived.`
+    const message = `${held} They cannot be reached while the user is archived.`
     return [{ title: 'Collections', message, buttons: [{ text: 'Archive', ...confirm }, carried, cancelButton] }]
   }
   return [

@@ -72,7 +72,7 @@ export function registerUserRoutes(
         tags,
         operationId: 'listUsers',
         summary: 'Users that the caller may read',
-        description: 'Sorted by id. Who may not manage users gets fewer members of each.',
+        description: 'Sorted by id. Callers who may not manage users get fewer members of each.',
         querystring: UserQuery,
         response: { 200: Users },
       },
@@ -93,7 +93,7 @@ export function registerUserRoutes(
         operationId: method === 'POST' ? 'saveUsers' : 'putUsers',
         summary: 'Create and update users',
         description:
-          'For those who manage users; the own record, and users on which the caller has the right for it, without that. Without `_id` a user is created; what is absent stays as it is. All are saved or none. Of oneself, password, login, e-mail address, type, reference and second factors are changed within ten minutes of signing in (with the second factor, where there is one), else 403 `FreshSignInRequired`.',
+          'For managers of users; the own record, and users on which the caller has the right for it, without that. Without `_id` a user is created; absent members stay as they are. All are saved or none. Of oneself, password, login, e-mail address, type, reference and second factors are changed within ten minutes of signing in (with the second factor, where there is one), else 403 `FreshSignInRequired`.',
         querystring: SaveQuery,
         body: UserBatch,
         response: { 200: Users, 202: TaskList },
@@ -165,7 +165,7 @@ export function registerUserRoutes(
         operationId: 'deleteUser',
         summary: 'Delete, archive or unarchive a user',
         description:
-          'For those who manage users, and for whoever has the right `delete` on the user. Without `delete_policy` the answer is a 202 that asks for it.',
+          'For managers of users, and for callers with the right `delete` on the user. Without `delete_policy` the answer is a 202 that asks for it.',
         params: IdParams,
         querystring: DeleteQuery,
         response: { 200: Users, 202: TaskList },

@@ -146,7 +146,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_ANSWER_LIMIT',
     integer(64 * 1024, 1024 ** 3),
     standard.largestAnswer,
-    'Largest answer with objects in bytes. As much as `SVC_MEMORY` allows when not set, and at most that. A quarter of it is for linked objects that are embedded whole; further ones are short. What is larger even so is answered 400 `AnswerTooLarge`.',
+    'Largest answer with objects in bytes. As much as `SVC_MEMORY` allows when not set, and at most that. A quarter of it is for linked objects that are embedded whole; further ones are short. An answer that is larger even so is 400 `AnswerTooLarge`.',
     { share: 'largestAnswer', isDefault: true },
   ),
   requestTimeout: key(
@@ -161,7 +161,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_MAX_CONNECTIONS',
     integer(10, 100_000),
     2000,
-    'Most connections at a time; a further one is closed at once. Before that idle ones make room, first of whoever has most.',
+    'Most connections at a time; a further one is closed at once. Before that idle ones make room, first of the address with the most.',
   ),
   ...quotaKeys,
   slowGrace: key(
@@ -288,7 +288,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_DISK_LEAST_FREE',
     integer(0, 100_000_000),
     2000,
-    'Megabytes (of 1,000,000 bytes) that are to be free on each disk with data of the service; when fewer are, `email.admin_emails` is told, once a day. 0: nobody is told.',
+    'Megabytes (of 1,000,000 bytes) that are to be free on each disk with data of the service; when fewer are, `email.admin_emails` gets a mail, once a day. 0: no mail.',
   ),
   hotfolderPath: key(
     'svc.hotfolder.path',

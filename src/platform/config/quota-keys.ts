@@ -22,7 +22,7 @@ export const quotaKeys = {
     'SVC_QUOTA_STREAMS',
     integer(1, 100_000),
     20,
-    'Event streams that one user may have open (one network, of guests); a further one is answered 429. Half of `SVC_MAX_CONNECTIONS` may be streams; when they are, whoever has most gives one to whoever has fewer.',
+    'Event streams that one user may have open (one network, of guests); a further one is answered 429. Half of `SVC_MAX_CONNECTIONS` may be streams; when they are, the user with the most gives one to a user with fewer.',
   ),
   quotaEventBytes: key(
     'svc.quotas.eventBytes',
@@ -57,14 +57,14 @@ export const quotaKeys = {
     'SVC_QUOTA_UPLOAD_BYTES',
     integer(1024, Number.MAX_SAFE_INTEGER),
     2 ** 40,
-    'Bytes that these uploads of one user may announce together; the same. Nobody announces more than there is room for.',
+    'Bytes that these uploads of one user may announce together; the same. An announcement beyond the free room is refused.',
   ),
   quotaHotfolderFiles: key(
     'svc.quotas.hotfolderFiles',
     'SVC_QUOTA_HOTFOLDER_FILES',
     integer(1, 1_000_000),
     20_000,
-    'Files that clients may have dropped for one collection and that still lie in the hotfolder; a further one is answered 507.',
+    'Files that clients may have dropped for one collection and that are still in the hotfolder; a further one is answered 507.',
   ),
   quotaHotfolderBytes: key(
     'svc.quotas.hotfolderBytes',
@@ -162,7 +162,7 @@ export const quotaKeys = {
     'SVC_QUOTA_ARCHIVES',
     integer(1, 1000),
     3,
-    'Archives of exports that one user, or whoever has the address of a transport, takes from one process at the same time; a further one is answered 429.',
+    'Archives of exports that one user, or one client with the address of a transport, takes from one process at the same time; a further one is answered 429.',
   ),
   quotaShares: key(
     'svc.quotas.shares',

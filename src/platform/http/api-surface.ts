@@ -61,13 +61,13 @@ export const errorSchema = {
   type: 'object',
   required: ['code', 'package', 'realm', 'statuscode', 'error', 'message', 'parameters'],
   properties: {
-    code: { type: 'string', description: 'What is wrong, for programs; see the list of errors.' },
+    code: { type: 'string', description: 'The error code, for programs; see the list of errors.' },
     package: { type: 'string' },
     realm: { type: 'string' },
     statuscode: { type: 'integer' },
-    error: { type: 'string', description: 'What is wrong, for people.' },
+    error: { type: 'string', description: 'The error text, for people.' },
     message: { type: 'string', description: 'The same text as error.' },
-    parameters: { type: 'object', additionalProperties: true, description: 'What the text speaks of.' },
+    parameters: { type: 'object', additionalProperties: true, description: 'The values in the text.' },
     request_id: { type: 'string', description: 'The id under which the log has this request.' },
   },
 }

@@ -25,7 +25,7 @@ export function isOn(flag: Flag | undefined): boolean {
 /** Schema options of a member whose stored value is shown and may be sent back; a change of it is refused. */
 export function refusedChange(reason: string): { readonly description: string; readonly 'x-refused-change': string } {
   return {
-    description: `A change is refused: ${reason}. What is stored may be sent back.`,
+    description: `A change is refused: ${reason}. The stored value may be sent back.`,
     'x-refused-change': `${reason}.`,
   }
 }

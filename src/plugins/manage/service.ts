@@ -263,7 +263,7 @@ export function createPluginManagement(options: ManageOptions) {
       requireRight(actor, managePlugins)
       const plugin = await find(id)
       if (plugin.type === 'disk' && plugin.path !== null && onDisk(plugin.path)) {
-        throw badRequest('The plugin lies in a folder of the configuration: switch it off, or take it away there.', {
+        throw badRequest('The plugin is in a folder of the configuration: switch it off, or remove it there.', {
           id,
         })
       }

@@ -24,7 +24,7 @@ export const ExplainQuery = Type.Object(
 export type ExplainQuery = Static<typeof ExplainQuery>
 
 const Person = Type.Object({}, { ...open, description: 'By id and name.' })
-const Where = Type.Object({}, { ...open, description: 'The pool, the object type or the object that it stands on.' })
+const Where = Type.Object({}, { ...open, description: 'The pool, the object type or the object of the grant.' })
 const placed = { on: Where, grant: Type.Optional(RightApi), _right_preset: Type.Optional(Type.Integer()) }
 
 export const Explanation = Type.Object(
@@ -56,7 +56,7 @@ export const Explanation = Type.Object(
               ...placed,
               because: Type.Array(Type.String(), {
                 description:
-                  'What stands in the way of the grant: `principal`, `inactive`, `not_yet`, `ended`, `tags`, `objecttype`, `pool`, `private`; `no_grant`: where one could be given.',
+                  'The obstacles of the grant: `principal`, `inactive`, `not_yet`, `ended`, `tags`, `objecttype`, `pool`, `private`; `no_grant`: where one could be given.',
               }),
             },
             { ...open, title: 'RightNeeded' },

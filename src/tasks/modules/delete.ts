@@ -25,7 +25,7 @@ function foundOf(params: Params): Found {
 
 const done: Readonly<Record<TaskDeletePolicy, string>> = {
   setnull: 'moved to the trash',
-  remove: 'moved to the trash, with those that link to them',
+  remove: 'moved to the trash, with the objects that link to them',
   purge: 'purged, as far as they are in the trash',
   undelete: 'restored, as far as they are in the trash',
 }

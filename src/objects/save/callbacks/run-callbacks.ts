@@ -112,7 +112,7 @@ const nothingFixed: ReadonlySet<Item> = new Set()
  */
 function assertTold(name: string, objects: readonly Shown[], fixed: ReadonlySet<Item>): void {
   if (!objects.some(({ item }) => fixed.has(item))) return
-  const reason = 'whoever has set the transition may not let it be asked'
+  const reason = 'the user who has set the transition may not have it called'
   throw new AppError(
     'DbPreSaveFailed',
     { callback: `webhook ${name}`, reason },
@@ -293,7 +293,7 @@ async function answerOf(
     if (!object) throw failed(callback, 'its answer names an object that it was not given')
     if (given.has(replacement.key)) throw failed(callback, 'its answer has an object twice')
     if (!isReplaceable(kind, object.item)) throw failed(callback, 'its answer has an object that stays as it is')
-    if (fixed.has(object.item)) throw failed(callback, 'whoever has set the transition may not change the object')
+    if (fixed.has(object.item)) throw failed(callback, 'the user who has set the transition may not change the object')
     given.add(replacement.key)
     return { shown: object, replacement }
   })

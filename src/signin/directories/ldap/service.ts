@@ -86,7 +86,7 @@ async function findEntry(
   try {
     const [found, second] = await connection.search({ base: config.userbasedn, filter, attributes, most: 2 })
     if (second) throw new TooManyEntries()
-    steps.note(found ? `the filter of users finds ${found.dn}` : 'the filter of users finds nobody')
+    steps.note(found ? `the filter of users finds ${found.dn}` : 'the filter of users finds no entry')
     return found ?? null
   } catch (error) {
     if (!(error instanceof TooManyEntries)) throw error

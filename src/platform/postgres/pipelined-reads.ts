@@ -1,4 +1,3 @@
-import type { Writable } from 'node:stream'
 import pg from 'pg'
 import { AppError } from '../errors.ts'
 import { noDeadline } from '../limits/deadline.ts'
@@ -19,8 +18,6 @@ export interface PipelinedReads extends Queryable {
 interface Lane {
   inFlight: number
   client: Promise<pg.Client> | null
-  /** The socket while statements are collected for it. */
-  gathering: boolean
 }
 
 /**
@@ -32,7 +29,7 @@ interface Lane {
  * transactions, no cursors; rows are looked up by indexes (`planning.ts`).
  */
 export function openPipelinedReads({ db, connections = 2 }: { db: Db; connections?: number }): PipelinedReads {
-  const lanes: Lane[] = Array.from({ length: connections }, () => ({ inFlight: 0, client: null, gathering: false }))
+  const lanes: Lane[] = Array.from({ length: connections }, () => ({ inFlight: 0, client: null }))
   let closed = false
 
   function clientOf(lane: Lane): Promise<pg.Client> {
@@ -69,7 +66,6 @@ export function openPipelinedReads({ db, connections = 2 }: { db: Db; connection
     lane.inFlight += 1
     try {
       const client = await clientOf(lane)
-      gather(lane, client)
       return await onConnection(client as pg.PoolClient).query<T>(text, values, name)
     } finally {
       lane.inFlight -= 1
@@ -96,22 +92,7 @@ export function openPipelinedReads({ db, connections = 2 }: { db: Db; connection
   }
 }
 
-/**
- * Statements of all requests that arrived together are sent together: one system call, and PostgreSQL wakes up once. The socket is
- * corked until the event loop has processed everything that arrived.
- */
-function gather(lane: Lane, client: pg.Client): void {
-  if (lane.gathering) return
-  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
-  lane.gathering = true
-  stream.cork()
-  setImmediate(() => {
-    lane.gathering = false
-    stream.uncork()
-  })
-}
-
-/** Statements that PostgreSQL itself refuses are not repeated: it would refuse them again. */
+/** What PostgreSQL itself refuses is no loss: it would refuse it again. */
 function isLost(error: unknown): boolean {
   return error instanceof AppError ? error.code === 'ServiceUnavailable' : !(error instanceof pg.DatabaseError)
 }

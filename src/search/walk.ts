@@ -49,7 +49,8 @@ export function createWalks({ engine, followedSince, planOf }: WalkDeps) {
         behind,
       }: {
         readonly batch?: number
-        readonly deadline?: Deadline /** Goes on behind this object; by id only. */
+        readonly deadline?: Deadline
+        /** The walk begins after this object; in the order of ids only. */
         readonly behind?: number
       } = {},
     ): AsyncGenerator<readonly number[], void, undefined> {

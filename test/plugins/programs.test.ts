@@ -73,9 +73,9 @@ print(json.dumps({'objects': payload['objects']}))
   })
 })
 
-test('what hangs is ended when its time is over, and keeps only its own saves waiting', async () => {
+test('PRESAVE-027 a callback that hangs ends at its timeout, as a DbPreSaveFailed that names the plugin, and delays only its own saves', async () => {
   const hangs = { 'run.js': 'setInterval(() => {}, 1000)' }
-  await with_(hangs, { exec: exec({ timeout: '1500ms' })() }, async () => {
+  await with_(hangs, { exec: exec({ timeout: '1500ms' })() }, async ({ name }) => {
     const waiting = [save(), save(), save(), save()]
     // Two places are taken, two wait; everybody else goes on.
     const other = await save('Sea', 'topic')
@@ -84,6 +84,8 @@ test('what hangs is ended when its time is over, and keeps only its own saves wa
     for (const answer of await Promise.all(waiting)) {
       assert.deepEqual([answer.status, answer.body.code], [400, 'DbPreSaveFailed'])
       assert.match(answer.body.message, /took more than 1\.5 seconds/)
+      assert.equal(answer.body.parameters.callback, `${name}:run`)
+      assert.ok(answer.body.message.includes(name), answer.body.message)
     }
   })
 })

@@ -311,7 +311,7 @@ function fieldsOf(
     createObject:
       sent.create_object === undefined || sent.create_object === null
         ? said(sent.create_object, null, before.createObject)
-        : readCreateObject(sent.create_object, path, { ...context, tags }),
+        : readCreateObject(sent.create_object, path, { ...context, tags, stored: before.createObject }),
     childrenAllowed: said(sent.children_allowed, true, before.childrenAllowed),
     objectsAllowed: said(sent.objects_allowed, true, before.objectsAllowed),
     acl: acl ?? before.acl,

@@ -23,7 +23,7 @@ import { assertWithinQuotas } from './quotas.ts'
 import { compiledOf, renderCollections, type UploadAddress } from './render.ts'
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
-import type { ShareMails } from './shares/mails.ts'
+import type { MailBudget, ShareMails } from './shares/mails.ts'
 import { assertNotices, noticesOf } from './shares/notices.ts'
 import type { Shares } from './shares/service.ts'
 import type { WantedShare } from './shares/wanted.ts'
@@ -42,6 +42,7 @@ export { collectionsOf, collectionsSeen, leaveCollections } from './memberships.
 export { createPins } from './pins/service.ts'
 export { collectionPresetUse, presetUses } from './preset-uses.ts'
 export type { CollectionOutput } from './schema.ts'
+export { linkNamed, namedPool } from './linked-pools.ts'
 export { createShareMails } from './shares/mails.ts'
 export { createShares } from './shares/service.ts'
 export { createShareCheck, type ShareCheck } from './sharing/check.ts'
@@ -82,6 +83,7 @@ export interface CollectionUploads {
 interface Asked {
   readonly pinHashes: readonly (string | null)[]
   readonly wanted: readonly WantedShare[]
+  readonly mails: MailBudget
 }
 
 /** An empty collection that nobody shares. */
@@ -145,7 +147,7 @@ export function createCollectionService(deps: CollectionDeps) {
     inputs: readonly CollectionInput[],
     placeOf: (index: number) => string,
     options: ShareOptions,
-    { pinHashes, wanted }: Asked = { pinHashes: [], wanted: [] },
+    { pinHashes, wanted, mails }: Asked = { pinHashes: [], wanted: [], mails: { counted: 0, written: 0 } },
   ) {
     // Objects before collections, as deletions of objects lock them.
     const entries = await sentLists(tx, actor, inputs, placeOf)
@@ -176,6 +178,7 @@ export function createCollectionService(deps: CollectionDeps) {
     await deps.shareMails.send(
       tx,
       actor,
+      mails,
       saved.flatMap((collection, index) =>
         noticesOf(inputs[index]?._acl ?? [], collection, placeOf(index)).map((notice) => ({ ...notice, collection })),
       ),
@@ -293,7 +296,9 @@ export function createCollectionService(deps: CollectionDeps) {
     assertNotices(inputs, placeOf)
     const wanted = await deps.shares.wanted(actor, inputs, placeOf)
     const saved = await orTasks(() =>
-      db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, options, { pinHashes, wanted })),
+      deps.shareMails.withinQuota(actor, (mails) =>
+        db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, options, { pinHashes, wanted, mails })),
+      ),
     )
     if (saved.kind === 'confirm') return saved
     const ids = saved.value

@@ -49,6 +49,8 @@ export interface Target {
   readonly poolId: number | null
   /** Of objects that are made because files name them, where their types have pools; null: the same. */
   readonly linkedPoolId: number | null
+  /** Of those behind a link of its own, by the link. */
+  readonly linkedPools: ReadonlyMap<Column, number>
   readonly tagIds: readonly number[]
   /** The mapping of what files say of themselves; null: none. */
   readonly mapping: 'standard' | number | null

@@ -1,5 +1,6 @@
 /** Saves what files become: new objects in one save, changed ones in another. */
 import type { CollectionService } from '../collections/service.ts'
+import type { Column } from '../datamodel/model.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'
 import { type ObjectService, type ReadService, type SavedHead, unattended, type WithSave } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -25,6 +26,7 @@ interface MetadataQuery {
   readonly mask: string
   readonly pool_id?: number
   readonly linked_pool_id?: number
+  readonly linkedPools?: ReadonlyMap<Column, number>
 }
 
 export interface GroupResult {
@@ -144,13 +146,14 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
 
   /** New objects, with what their first files say of themselves. */
   async function creations(groups: readonly Group[]): Promise<{ fresh: Ready[]; profile: string | null }> {
-    const { mapping, table, mask, poolId, linkedPoolId } = target
+    const { mapping, table, mask, poolId, linkedPoolId, linkedPools } = target
     const query = {
       mapping: `${mapping}`,
       objecttype: table.name,
       mask: mask.name,
       ...(poolId === null ? {} : { pool_id: poolId }),
       ...(linkedPoolId === null ? {} : { linked_pool_id: linkedPoolId }),
+      linkedPools,
     }
     const profile = mapping === null || groups.length === 0 ? null : await deps.metadata.profile(actor, query)
     const firsts = groups.map(({ files }) => files[0]?.fileId as number)

@@ -1,4 +1,4 @@
-import type { CollectionUploads } from '../collections/service.ts'
+import { type CollectionUploads, linkNamed, namedPool } from '../collections/service.ts'
 import type { Column, Model, Table } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { resolveHierarchy } from './hierarchy.ts'
@@ -11,6 +11,7 @@ interface Settings {
   readonly mask_id?: number
   readonly pool_id?: number
   readonly linked_pool_id?: number
+  readonly linked_object_pools?: Readonly<Record<string, unknown>>
   readonly eas_field?: string
   readonly update_mode?: UpdateMode
   readonly update_policy?: UpdatePolicy
@@ -55,6 +56,7 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
       name: 'recognize_series',
     })
   }
+  const linkedPools = linkedPoolsOf(table, given)
   return {
     collectionId: collection.id,
     collection,
@@ -65,6 +67,7 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
     rows: column.table === table ? null : column.table,
     poolId: given.pool_id ?? null,
     linkedPoolId: given.linked_pool_id ?? null,
+    linkedPools,
     tagIds: (given.tags ?? []).map(({ _id }) => _id),
     mapping: given.mapping === undefined || given.mapping === 'none' ? null : given.mapping,
     mode: given.update_mode ?? 'insert',
@@ -72,8 +75,23 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
     match: matchColumn(table, given),
     recognizeSeries: given.recognize_series === true,
     recognizeVersion: given.recognize_version === true,
-    hierarchy: resolveHierarchy(table, given),
+    hierarchy: resolveHierarchy(table, given, linkedPools),
   }
+}
+
+/** @throws {AppError} where the datamodel has changed since: `UnknownField`, or the type has no pools any more */
+function linkedPoolsOf(table: Table, { linked_object_pools: pools = {} }: Settings): ReadonlyMap<Column, number> {
+  return new Map(
+    Object.entries(pools).map(([name, entry]) => {
+      const link = linkNamed(table, name)
+      if (!link?.target) throw unknownField(table, 'linked_object_pools', name)
+      const setting = `create_object.linked_object_pools.${name}`
+      if (!link.target.poolLink) throw badRequest(`${setting}: ${link.target.name} has no pools`, { field: name })
+      const id = namedPool(entry)?.id
+      if (id === undefined) throw badRequest(`${setting} must name a pool by its _id`, { field: name })
+      return [link, id]
+    }),
+  )
 }
 
 const noSettings = 'The collection has no upload settings.'

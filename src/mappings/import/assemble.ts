@@ -13,6 +13,7 @@ export interface Target {
 
 /** A link that is to be found, or made, by the values of columns of its target; the first one is the key. */
 export interface WantedLink {
+  readonly link: Column
   readonly target: Table
   readonly columns: readonly Column[]
   readonly values: readonly Value[]
@@ -109,6 +110,7 @@ function build(collected: readonly Collected[]): Assembled {
       const row = rowAt(block, nested, index, rowsOf)
       if (link?.target) {
         links.push({
+          link,
           target: link.target,
           columns: group.flatMap(({ path }) => path.column ?? []),
           values: group.map(({ values }) => values[index]),

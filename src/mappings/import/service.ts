@@ -1,5 +1,5 @@
 /** Metadata of files as objects that can be saved. */
-import type { Mask, Model, Table } from '../../datamodel/model.ts'
+import type { Column, Mask, Model, Table } from '../../datamodel/model.ts'
 import type { FileMetadata } from '../../files/service.ts'
 import type { FoundByValue, WantedValues } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -43,6 +43,8 @@ export interface MappingQuery {
 interface UploadQuery extends MappingQuery {
   /** Where objects go that are made because files name them; absent: into the same pool. */
   readonly linked_pool_id?: number
+  /** The same for those behind certain links. */
+  readonly linkedPools?: ReadonlyMap<Column, number>
 }
 
 /** `_mapped_metadata` of files; of those without metadata, or that the mapping is not for, there is none. */
@@ -66,8 +68,12 @@ export function createMetadataImport(deps: ImportDeps): MetadataImport {
     const use = await chosenMapping(deps, actor, query)
     if (!use) return new Map()
     const { mapping, table, mask, pool } = use
+    const { linkedPools = new Map<Column, number>() } = query
     const linkedPool = query.linked_pool_id ?? pool
     if (linkedPool !== null && linkedPool !== pool) await requirePool(deps, actor, linkedPool, 'linked_pool_id')
+    for (const [link, id] of linkedPools) await requirePool(deps, actor, id, `linked_object_pools.${link.name}`)
+    const poolOf = (link: Column): number | null =>
+      link.target?.poolLink ? (linkedPools.get(link) ?? linkedPool) : null
     const metadata = await deps.metadata(actor, ids)
     const targets = targetsOf(deps, mapping, table, mask)
     const languages = deps.languages()
@@ -87,8 +93,8 @@ export function createMetadataImport(deps: ImportDeps): MetadataImport {
     }
     await resolveLinks(links, {
       find: (wanted) => deps.find(actor, wanted),
-      maskOf: (target) => deps.maskOf(target, target.poolLink ? linkedPool : null),
-      pool: linkedPool,
+      maskOf: deps.maskOf,
+      poolOf,
     })
     for (const end of ends) end()
     return objects

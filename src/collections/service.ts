@@ -37,12 +37,12 @@ export {
   inspectCollectionMarks,
   inspectCollections,
 } from './inspection.ts'
+export { linkNamed, namedPool } from './linked-pools.ts'
 export { collectionMappingUse } from './mapping-use.ts'
 export { collectionsOf, collectionsSeen, leaveCollections } from './memberships.ts'
 export { createPins } from './pins/service.ts'
 export { collectionPresetUse, presetUses } from './preset-uses.ts'
 export type { CollectionOutput } from './schema.ts'
-export { linkNamed, namedPool } from './linked-pools.ts'
 export { createShareMails } from './shares/mails.ts'
 export { createShares } from './shares/service.ts'
 export { createShareCheck, type ShareCheck } from './sharing/check.ts'

@@ -69,6 +69,7 @@ export type { FileUse } from './records/access.ts'
 export { inspectFileDetails, inspectFiles, renditionStates } from './records/inspection.ts'
 export { userPictures } from './records/pictures.ts'
 export type { RecipeProgram } from './renditions/model.ts'
+export type { AskRecipes, Question, RecipeAnswer } from './renditions/plan/answers.ts'
 export {
   type AddedRendition,
   type RecipePrograms,
@@ -352,6 +353,7 @@ export async function createFileService(options: FileOptions) {
     downloadWithin: delivery.downloadWithin,
 
     useRecipes: renditions.useRecipes,
+    askRecipes: renditions.ask,
 
     /** Pictures that downloads may ask for by a name. */
     presets: () => settings().custom_version_presets.value.presets,

@@ -139,7 +139,6 @@ async function make(
 interface Settings {
   readonly hierarchy_linked_object?: { readonly field?: unknown } | null
   readonly linked_pool_id?: number
-  readonly [name: string]: unknown
 }
 
 /**

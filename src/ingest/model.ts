@@ -6,6 +6,7 @@
 import type { CollectionUploads } from '../collections/service.ts'
 import type { Column, Mask, Table } from '../datamodel/model.ts'
 import type { AppError } from '../platform/errors.ts'
+import type { RecipeConfigs } from '../plugins/service.ts'
 
 export const updateModes = ['insert', 'update', 'upsert'] as const
 export type UpdateMode = (typeof updateModes)[number]
@@ -54,6 +55,8 @@ export interface Target {
   readonly tagIds: readonly number[]
   /** The mapping of what files say of themselves; null: none. */
   readonly mapping: 'standard' | number | null
+  /** What its recipes are told. */
+  readonly recipeConfigs: RecipeConfigs
   readonly mode: UpdateMode
   readonly policy: UpdatePolicy
   /** The field that names the files of an object; null: uploads update none by name. */

@@ -7,6 +7,7 @@ import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
+import type { RecipeConfigs } from '../plugins/service.ts'
 import type { Group } from './group.ts'
 import type { IngestedFile, ReachedObject, Target, Wire } from './model.ts'
 import { createPayload, type FolderObjects, linksFolder, updatePayload } from './payload.ts'
@@ -27,6 +28,7 @@ interface MetadataQuery {
   readonly pool_id?: number
   readonly linked_pool_id?: number
   readonly linkedPools?: ReadonlyMap<Column, number>
+  readonly recipeConfigs?: RecipeConfigs
 }
 
 export interface GroupResult {
@@ -146,7 +148,7 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
 
   /** New objects, with what their first files say of themselves. */
   async function creations(groups: readonly Group[]): Promise<{ fresh: Ready[]; profile: string | null }> {
-    const { mapping, table, mask, poolId, linkedPoolId, linkedPools } = target
+    const { mapping, table, mask, poolId, linkedPoolId, linkedPools, recipeConfigs } = target
     const query = {
       mapping: `${mapping}`,
       objecttype: table.name,
@@ -154,6 +156,7 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
       ...(poolId === null ? {} : { pool_id: poolId }),
       ...(linkedPoolId === null ? {} : { linked_pool_id: linkedPoolId }),
       linkedPools,
+      recipeConfigs,
     }
     const profile = mapping === null || groups.length === 0 ? null : await deps.metadata.profile(actor, query)
     const firsts = groups.map(({ files }) => files[0]?.fileId as number)

@@ -19,16 +19,11 @@ interface Settings {
   readonly recognize_series?: boolean
   readonly recognize_version?: boolean
   readonly mapping?: 'standard' | 'none' | number
+  readonly mapping_recipe_configs?: Target['recipeConfigs']
   readonly plugin?: string
   readonly plugin_config?: unknown
   readonly tags?: readonly { readonly _id: number }[]
-  readonly [name: string]: unknown
 }
-
-/** Settings that uploads cannot obey yet, as far as they ask for something. */
-const withoutEffect: readonly (readonly [name: string, asks: (value: unknown) => boolean])[] = [
-  ['mapping_recipe_configs', (value) => Object.keys(value as object).length > 0],
-]
 
 /**
  * What uploads into the collection make of files.
@@ -39,11 +34,6 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
   const given = settings as Settings | null
   if (!given?.objecttype) {
     throw new AppError('CollectionUploadNoObjectFound', { collection: collection.id }, { message: noSettings })
-  }
-  for (const [name, asks] of withoutEffect) {
-    const value = given[name]
-    if (value === undefined || value === null || !asks(value)) continue
-    throw badRequest(`create_object.${name}: uploads do not obey this setting yet`, { name, collection: collection.id })
   }
   const table = model.objecttypes.get(given.objecttype)
   if (!table) throw new AppError('UnknownObjecttype', { objecttype: given.objecttype })
@@ -70,6 +60,7 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
     linkedPools,
     tagIds: (given.tags ?? []).map(({ _id }) => _id),
     mapping: given.mapping === undefined || given.mapping === 'none' ? null : given.mapping,
+    recipeConfigs: given.mapping_recipe_configs ?? {},
     mode: given.update_mode ?? 'insert',
     policy: given.update_policy ?? 'create_version',
     match: matchColumn(table, given),

@@ -3,6 +3,7 @@
  * fields of a profile to columns of object types. A *tag* is named by group and name, as ExifTool does: `XMP-dc:Title`.
  */
 import type { Localized } from '../datamodel/model.ts'
+import type { RecipeParams } from '../plugins/service.ts'
 
 /** What happens to the values of a field when an earlier field of the mapping has given its column values. */
 export const strategies = ['replace', 'append', 'merge', 'skip_if_present'] as const
@@ -12,7 +13,7 @@ export type Strategy = (typeof strategies)[number]
 export const uses = ['exiftool_import', 'exiftool_export', 'xml_export', 'dc_export'] as const
 export type Use = (typeof uses)[number]
 
-export type ProfileType = Readonly<Partial<Record<Use | 'exiftool_export_omit_empty', boolean>>>
+export type ProfileType = Readonly<Partial<Record<Use | 'exiftool_export_omit_empty' | 'plugins_import', boolean>>>
 
 /** Where a tag or an element is written, and in which shape: one text, a list, a text for each language, or a list of such. */
 export interface ExportTag {
@@ -74,8 +75,27 @@ export type Source =
   | { readonly kind: 'text_fixed'; readonly text: string }
   | { readonly kind: 'deep_link_url'; readonly text?: string }
 
+/** What a field takes of what a recipe of a plugin says of a file: the way to it in its JSON, and what it is. */
+export interface FieldOfRecipe {
+  readonly name: string
+  readonly field: string
+  readonly path: string
+  readonly type: string
+}
+
+/** A recipe that fields of a mapping need, as it was when the mapping was saved. */
+export interface MappedRecipe {
+  readonly params: RecipeParams
+  /** Where it says that it has failed; null: nowhere. */
+  readonly errorPath: string | null
+  /** What the mapping tells it. */
+  readonly config: Readonly<Record<string, unknown>>
+}
+
 export interface MappingField {
   readonly name: string
+  /** Absent: it is a field of tags. */
+  readonly recipe?: FieldOfRecipe
   /** Only where it is not a field of the profile. */
   readonly custom: boolean
   readonly text?: string | Localized
@@ -95,6 +115,8 @@ export interface MappingBody {
   readonly fields: readonly MappingField[]
   /** Extensions of the files that it is for; empty: all. */
   readonly extensions: readonly string[]
+  /** Those of its fields, by name. */
+  readonly recipes?: Readonly<Record<string, MappedRecipe>>
 }
 
 export interface Mapping extends MappingBody {

@@ -30,7 +30,11 @@ after(async () => {
 test('a file that cannot be read stays failed where only a plugin says something of it, which is kept', async () => {
   const args = ['-e', `require('fs').writeFileSync(process.argv[1], '{"Zoo": {"Animal": "okapi"}}')`]
   const command = { prog: 'node', args: [...args, { type: 'file_out', file: { name: 'found.json' } }] }
-  const say = { class: '_metadata', metadata: [{ file: 'found.json' }], execs: [{ service: 'node', commands: [command] }] }
+  const say = {
+    class: '_metadata',
+    metadata: [{ file: 'found.json' }],
+    execs: [{ service: 'node', commands: [command] }],
+  }
   await install(svc, 'sayer', {
     'manifest.yml': JSON.stringify({
       plugin: { name: 'sayer' },

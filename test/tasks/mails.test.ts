@@ -56,8 +56,9 @@ test('two runs of one creator that end at once send no more mails than may be, a
   assert.deepEqual(logs.map(({ length }) => length).sort(), [1, 2], 'one of them was refused')
   assert.equal(mails.mails.length, 3)
   const used = async (): Promise<number[]> =>
-    (await museum.svc.db.query<{ count: number }>(`select count::int from quota_use where quota = 'svc.quotas.mails'`)).rows
-      .map(({ count }) => count)
+    (
+      await museum.svc.db.query<{ count: number }>(`select count::int from quota_use where quota = 'svc.quotas.mails'`)
+    ).rows.map(({ count }) => count)
   assert.deepEqual(await used(), [3])
   await ok(root.post('/system/sendmail', { to: ['d@museum.test', 'e@museum.test'], subject: 'x', text: 'x' }))
   // A refused mail has used nothing either.

@@ -1,12 +1,14 @@
 import type { Column, Table } from '../../datamodel/model.ts'
-import type { Strategy } from '../model.ts'
+import type { FieldOfRecipe, Strategy } from '../model.ts'
 import type { FieldPath } from '../paths.ts'
 import { convert, type Value } from './convert.ts'
-import type { Reading, TagReader } from './read-tags.ts'
+import type { Reading } from './read-tags.ts'
 
-/** A field that is to be filled: the tags to look for, the best first, and where their values go. */
+/** A field that is to be filled: the tags to look for, the best first, or what a recipe says; and where their values go. */
 export interface Target {
   readonly searches: readonly string[]
+  /** null: it is a field of tags. */
+  readonly recipe: FieldOfRecipe | null
   readonly paths: readonly FieldPath[]
   readonly strategy: Strategy
 }
@@ -39,10 +41,15 @@ interface Collected {
 }
 
 /** What a file says, as an object of the type that all paths begin with. */
-export function assemble(targets: readonly Target[], read: TagReader, languages: readonly string[]): Assembled {
+export function assemble(
+  targets: readonly Target[],
+  read: (target: Target) => Reading | null,
+  languages: readonly string[],
+): Assembled {
   const collected = new Map<string, Collected>()
-  for (const { searches, paths, strategy } of targets) {
-    const reading = firstReading(searches, read)
+  for (const target of targets) {
+    const { paths, strategy } = target
+    const reading = read(target)
     if (!reading) continue
     for (const path of paths) {
       if (!path.column) continue
@@ -55,14 +62,6 @@ export function assemble(targets: readonly Target[], read: TagReader, languages:
     }
   }
   return build([...collected.values()])
-}
-
-function firstReading(searches: readonly string[], read: TagReader): Reading | null {
-  for (const search of searches) {
-    const found = read(search)
-    if (found) return found
-  }
-  return null
 }
 
 function keyOf({ nested, link, column }: FieldPath): string {

@@ -4,6 +4,9 @@ import type { Config, VersionConvention } from './config.ts'
 
 export type { VersionConvention } from './config.ts'
 
+/** The client of sessions that are made for one call of a program. */
+export const callClient = 'plugin'
+
 /** Which of them the client behind a request keeps to. One token has one convention, so no update is lost. */
 export type ConventionOf = (actor: Actor) => VersionConvention
 
@@ -11,8 +14,10 @@ export type ConventionOf = (actor: Actor) => VersionConvention
 export function clientConventions({
   versionConvention,
   oauthClients,
-}: Pick<Config, 'versionConvention' | 'oauthClients'>): ConventionOf {
+  pluginVersionConvention,
+}: Pick<Config, 'versionConvention' | 'oauthClients' | 'pluginVersionConvention'>): ConventionOf {
   const own = new Map(oauthClients.map(({ id, versionConvention: said }) => [id, said ?? versionConvention]))
+  own.set(callClient, pluginVersionConvention ?? versionConvention)
   return ({ session }) => (session && own.get(session.clientId)) ?? versionConvention
 }
 

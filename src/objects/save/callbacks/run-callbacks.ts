@@ -28,6 +28,8 @@ export interface Change {
   readonly deadline: Deadline
   /** The request that it is part of. */
   readonly facts?: (() => RequestFacts) | undefined
+  /** See `PendingChange`. */
+  readonly behind?: (work: Promise<unknown>) => void
   /** Who is asked about this change alone, before all others. */
   readonly first?: readonly SaveCallback[] | undefined
   /**
@@ -256,7 +258,7 @@ interface Answered {
 
 async function answerOf(
   callback: SaveCallback,
-  { kind, actor, dryRun, deadline, facts }: Change,
+  { kind, actor, dryRun, deadline, facts, behind }: Change,
   shown: readonly Shown[],
   fixed: ReadonlySet<Item>,
 ): Promise<readonly Answered[]> {
@@ -280,7 +282,8 @@ async function answerOf(
   const objects = await mapYielding(shown, pending, yielder)
   let answer: readonly Replacement[]
   try {
-    answer = await callback.call({ kind, actor, dryRun, deadline, objects, ...(facts ? { request: facts() } : {}) })
+    const more = { ...(facts ? { request: facts() } : {}), ...(behind ? { behind } : {}) }
+    answer = await callback.call({ kind, actor, dryRun, deadline, objects, ...more })
   } catch (error) {
     if (error instanceof AppError) throw error
     throw failed(callback, error instanceof CallbackFailed ? error.message : 'it ended with an error', error)

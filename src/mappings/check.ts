@@ -102,6 +102,8 @@ function checkField(context: FieldContext, field: FieldInput, place: string): Ma
     throw badRequest(`${place}: _id and name are the same`, { path: `${place}._id`, value: field._id })
   }
   if (field.recipe_name !== undefined) return checkRecipeField(context, field, name, place)
+  const foreign = (['json_import', 'json_import_type'] as const).find((key) => field[key] !== undefined)
+  if (foreign) throw badRequest(`${place}.${foreign}: only fields of recipes have it`, { path: `${place}.${foreign}` })
   const known = fieldsOf(context.profile).get(name)
   const custom = field.custom === true
   if (name === '' || (!known && !custom)) {

@@ -1,6 +1,6 @@
+import { callClient } from '../../platform/config/versions.ts'
 import { createByteCache, heapBytes } from '../../platform/memory/byte-cache.ts'
 import { compileAccess, type UserAccess } from './access.ts'
-import { callClient } from '../../platform/config/versions.ts'
 import type { SessionRow } from './store.ts'
 
 /** A session as requests need it. */

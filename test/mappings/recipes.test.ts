@@ -388,6 +388,7 @@ suite('recipes of plugins in mappings', () => {
       [],
       { mapping: { import: { fields: [{ name: 'a b', json_import: 'x' }] } } },
       { params: 5 },
+      { mapping: { import: { fields: [{ name: 'a', displayname: { 'en-US': 'a\0' }, json_import: 'x' }] } } },
     ]) {
       await give(broken)
       assert.deepEqual(
@@ -401,17 +402,17 @@ suite('recipes of plugins in mappings', () => {
   test('what must be said is asked for, where nobody says it', async () => {
     await give({
       ...gives,
-      params: { ...gives.params, subject: { type: 'string', mandatory: true, usereditable: true } },
+      params: { ...gives.params, constructor: { type: 'string', mandatory: true, usereditable: true } },
     })
     const id = await sent()
     const own = (await made()).id
     const refused = await list(id, { mapping: own })
     assert.deepEqual(
       [refused.status, refused.body.parameters.path],
-      [400, `mapping_recipe_configs.${name}.params.subject`],
+      [400, `mapping_recipe_configs.${name}.params.constructor`],
     )
-    await mapped(id, { mapping: own, mapping_recipe_configs: configs({ subject: 'Lakes' }) })
-    assert.deepEqual(await told(), [{ tone: 'dry', key: 'of the plugin', subject: 'Lakes' }])
+    await mapped(id, { mapping: own, mapping_recipe_configs: configs({ constructor: 'Lakes' }) })
+    assert.deepEqual(await told(), [{ tone: 'dry', key: 'of the plugin', constructor: 'Lakes' }])
   })
 
   test('uploads into a collection tell the recipe what the collection says', async () => {

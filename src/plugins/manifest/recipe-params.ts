@@ -120,7 +120,8 @@ export function paramsOfRun(
   layers: readonly (Readonly<Record<string, unknown>> | undefined)[],
 ): Record<string, unknown> {
   const entries = Object.entries(defined).flatMap(([name, { fallback }]) => {
-    const said = layers.find((layer) => layer?.[name] !== undefined && layer[name] !== null)?.[name] ?? fallback
+    const own = layers.map((layer) => (layer && Object.hasOwn(layer, name) ? layer[name] : undefined))
+    const said = own.find((value) => value !== undefined && value !== null) ?? fallback
     return said === null || said === undefined ? [] : [[name, said]]
   })
   return Object.fromEntries(entries)
@@ -128,7 +129,7 @@ export function paramsOfRun(
 
 /** The first parameter that must be set and is not; undefined: there is none. */
 export function missingParam(defined: RecipeParams, params: Readonly<Record<string, unknown>>): string | undefined {
-  return Object.keys(defined).find((name) => defined[name]?.mandatory && params[name] === undefined)
+  return Object.keys(defined).find((name) => defined[name]?.mandatory && !Object.hasOwn(params, name))
 }
 
 function wrong(path: string, problem: string) {

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import type { RecipeProgram } from '../../files/service.ts'
 import type { Actor } from '../../platform/actor.ts'
+import { assertStorable } from '../../platform/values/text.ts'
 import type { Answered } from '../callbacks/pre-save.ts'
 import type { AskedRecipe, Program, Texts } from '../manifest/model.ts'
 import { isObject, Place } from '../manifest/reader.ts'
@@ -97,6 +98,7 @@ export function createMappableRecipes({ plugins, caller, say, systemActor, log }
 function readTold({ recipe, displayname, extensions, params }: AskedRecipe, body: unknown): MappableRecipe {
   const place = new Place(body, recipe.name, new Set())
   if (!isObject(body)) throw place.wrong('an object')
+  assertStorable(body, recipe.name)
   const gives = place.at('mapping').at('import')
   const fields = gives.at('fields').items(mostFields).map(readField)
   const twice = fields.find(({ name }, index) => fields.findIndex((one) => one.name === name) !== index)

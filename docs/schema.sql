@@ -667,6 +667,20 @@ create table file_move (
 );
 CREATE UNIQUE INDEX file_move_running_idx ON public.file_move USING btree (status) WHERE (status = 'running'::text);
 
+-- What recipes that mappings ask have said of originals, the latest of each recipe.
+create table file_recipe_answer (
+  file_id bigint not null,
+  recipe text not null,
+  -- The recipe as it was, with its parameters.
+  question bytea not null,
+  -- The content that it was asked about.
+  made_of bytea not null,
+  -- The JSON object that it has written.
+  answer jsonb not null,
+  constraint file_recipe_answer_pkey PRIMARY KEY (file_id, recipe),
+  constraint file_recipe_answer_file_fkey FOREIGN KEY (file_id) REFERENCES file(id) ON DELETE CASCADE
+);
+
 -- Where on the web contents lie that were not copied, each under its hash.
 create table file_remote (
   location_id bigint not null default 0,

@@ -1,17 +1,20 @@
-/** Checks the settings for objects made of uploads into a collection. Members for plugins are kept unchanged. */
-import type { Model } from '../datamodel/model.ts'
+/** Checks what uploads into a collection are to make of files. What names plugins is kept as it was sent. */
+import type { Model, Table } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { PoolSnapshot } from '../pools/model.ts'
 import type { CallerRights } from '../rights/service.ts'
+import { linkNamed, namedPool } from './linked-pools.ts'
 import type { CreateObject } from './model.ts'
 import type { CreateObjectInput } from './schema.ts'
 
 export interface CreateObjectDeps {
   readonly model: Model
   readonly pools: PoolSnapshot
-  readonly rights: Pick<CallerRights, 'knowsPool' | 'root'>
-  /** The existing tags among those that the request names. */
+  readonly rights: Pick<CallerRights, 'knowsPool' | 'mayCreate' | 'root'>
+  /** Those that exist of all tags that the request names. */
   readonly tags: ReadonlySet<number>
+  /** The settings as they are stored: what they say already is not asked for. */
+  readonly stored: CreateObject | null
 }
 
 /**
@@ -32,8 +35,40 @@ export function readCreateObject(sent: CreateObjectInput, path: string, deps: Cr
       mask: sent.mask_id,
     })
   }
+  if (table && sent.linked_object_pools) said.linked_object_pools = linkedPools(sent, table, path, deps)
   requireTags(sent, path, deps)
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null && value !== undefined))
+}
+
+/**
+ * Pools by the links to what lies there. Uploads act as the owner of the collection, so whoever names a pool must be able to make
+ * such objects there.
+ */
+function linkedPools(
+  sent: CreateObjectInput,
+  table: Table,
+  place: string,
+  deps: CreateObjectDeps,
+): Record<string, { readonly pool: { readonly _id: number } }> {
+  const same = deps.stored?.objecttype === sent.objecttype
+  const stored = ((same ? deps.stored?.linked_object_pools : null) ?? {}) as Readonly<Record<string, unknown>>
+  const found: Record<string, { pool: { _id: number } }> = {}
+  for (const [name, entry] of Object.entries(sent.linked_object_pools ?? {})) {
+    if (entry === null) continue
+    const path = `${place}.linked_object_pools.${name}`
+    const target = linkNamed(table, name)?.target
+    if (!target) throw new AppError('UnknownField', { path, field: name, objecttype: table.name })
+    if (!target.poolLink)
+      throw badRequest(`${path}: ${target.name} has no pools`, { path, field: name, objecttype: target.name })
+    const named = namedPool(entry)
+    if (!named) throw badRequest(`${path} must name a pool by its _id or its reference`, { path })
+    const id = named.id ?? deps.pools.byReference.get(named.reference ?? '')?.id
+    if (id === undefined || !isKnown(id, deps)) throw new AppError('PoolNotFound', { path, ...named })
+    if (namedPool(stored[name])?.id !== id && !deps.rights.root && !deps.rights.mayCreate(target.id, id))
+      throw new AppError('RightRequired', { right: 'create', path, pool: id, objecttype: target.name })
+    found[name] = { pool: { _id: id } }
+  }
+  return found
 }
 
 function objecttype({ objecttype: name }: CreateObjectInput, path: string, model: Model) {

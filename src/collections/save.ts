@@ -228,11 +228,7 @@ async function fill(
   const tags = named.length === 0 ? new Set<number>() : await context.tags.existing(context.tx, [...new Set(named)])
   await context.requireMappings(
     context.tx,
-    works.flatMap(({ input, current, place }) => {
-      const id = input.collection.create_object?.mapping
-      if (typeof id !== 'number' || id === current?.createObject?.mapping) return []
-      return { id, use: 'exiftool_import' as const, path: `${place}.collection.create_object.mapping` }
-    }),
+    works.flatMap(({ input, current, place }) => namedMapping(input, current, `${place}.collection.create_object`)),
   )
   return works.map((work, index) => {
     const { current, path } = work
@@ -311,13 +307,36 @@ function fieldsOf(
     createObject:
       sent.create_object === undefined || sent.create_object === null
         ? said(sent.create_object, null, before.createObject)
-        : readCreateObject(sent.create_object, path, { ...context, tags }),
+        : readCreateObject(sent.create_object, path, { ...context, tags, stored: before.createObject }),
     childrenAllowed: said(sent.children_allowed, true, before.childrenAllowed),
     objectsAllowed: said(sent.objects_allowed, true, before.objectsAllowed),
     acl: acl ?? before.acl,
     privateAcl: said(input._private_acl, false, before.privateAcl),
     pinId: pinHash === null ? (sent.pin_code === undefined ? before.pinId : null) : crypto.randomUUID(),
   }
+}
+
+/**
+ * The mapping that uploads use, with what they tell its recipes, where these are others than before. Recipes are told something by
+ * collections as far as people may set it.
+ */
+function namedMapping(
+  { collection: { create_object: sent } }: CollectionInput,
+  current: Collection | null,
+  place: string,
+) {
+  const { mapping: id, mapping_recipe_configs: recipes } = sent ?? {}
+  const before = current?.createObject
+  const told = Object.keys(recipes ?? {}).length > 0
+  const path = `${place}.mapping_recipe_configs`
+  if (told && typeof id !== 'number')
+    throw badRequest(`${path}: recipes need a mapping that is named by its id`, { path, expected: 'an id in mapping' })
+  if (typeof id !== 'number') return []
+  if (id === before?.mapping && (!told || isDeepStrictEqual(recipes, before?.mapping_recipe_configs))) return []
+  const use = 'exiftool_import' as const
+  return [
+    { id, use, path: `${place}.mapping`, ...(told ? { recipes: { sent: recipes, path, by: 'user' as const } } : {}) },
+  ]
 }
 
 function referenceOf(sent: string | null | undefined, current: Collection | null, place: string): string | null {

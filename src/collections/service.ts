@@ -20,7 +20,7 @@ import { assertWithinQuotas } from './quotas.ts'
 import { compiledOf, renderCollections, type UploadAddress } from './render.ts'
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
-import type { ShareMails } from './shares/mails.ts'
+import type { MailBudget, ShareMails } from './shares/mails.ts'
 import { assertNotices, noticesOf } from './shares/notices.ts'
 import type { Shares } from './shares/service.ts'
 import type { WantedShare } from './shares/wanted.ts'
@@ -34,6 +34,7 @@ export {
   inspectCollectionMarks,
   inspectCollections,
 } from './inspection.ts'
+export { linkNamed, namedPool } from './linked-pools.ts'
 export { collectionMappingUse } from './mapping-use.ts'
 export { collectionsOf, collectionsSeen, leaveCollections } from './memberships.ts'
 export { createPins } from './pins/service.ts'
@@ -79,6 +80,7 @@ export interface CollectionUploads {
 interface Asked {
   readonly pinHashes: readonly (string | null)[]
   readonly wanted: readonly WantedShare[]
+  readonly mails: MailBudget
 }
 
 /** For an empty collection that is not shared. */
@@ -142,7 +144,7 @@ export function createCollectionService(deps: CollectionDeps) {
     inputs: readonly CollectionInput[],
     placeOf: (index: number) => string,
     options: ShareOptions,
-    { pinHashes, wanted }: Asked = { pinHashes: [], wanted: [] },
+    { pinHashes, wanted, mails }: Asked = { pinHashes: [], wanted: [], mails: { counted: 0, written: 0 } },
   ) {
     // Objects are locked before collections, as in deletions of objects.
     const entries = await sentLists(tx, actor, inputs, placeOf)
@@ -173,6 +175,7 @@ export function createCollectionService(deps: CollectionDeps) {
     await deps.shareMails.send(
       tx,
       actor,
+      mails,
       saved.flatMap((collection, index) =>
         noticesOf(inputs[index]?._acl ?? [], collection, placeOf(index)).map((notice) => ({ ...notice, collection })),
       ),
@@ -290,7 +293,9 @@ export function createCollectionService(deps: CollectionDeps) {
     assertNotices(inputs, placeOf)
     const wanted = await deps.shares.wanted(actor, inputs, placeOf)
     const saved = await orTasks(() =>
-      db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, options, { pinHashes, wanted })),
+      deps.shareMails.withinQuota(actor, (mails) =>
+        db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, options, { pinHashes, wanted, mails })),
+      ),
     )
     if (saved.kind === 'confirm') return saved
     const ids = saved.value

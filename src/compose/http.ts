@@ -80,7 +80,7 @@ export async function composeHttp(
   const { config, db, log } = given
   const { memory, snapshots, standstill, jobs } = ground
   const { baseConfig, datamodel, keptPlugins } = readers
-  const { signIn, oauth, users, userJanitor, groups, mail, messages } = people
+  const { signIn, oauth, users, userJanitor, groups, mail, mailQuota, messages } = people
   const { files, mappings, transitions, objecttypes, pools, tags, presets, baseConfig: administration } = workflow
   const { plugins } = composedPlugins
   const { drives, hotfolder, publish, formats, deepLinks, harvest, tasks, backups, exports } = built
@@ -182,10 +182,9 @@ export async function composeHttp(
     registerUserRoutes(scope, { users }, lookAtPictures)
     registerGroupRoutes(scope, { groups })
     registerMailRoutes(scope, {
-      db,
       mail,
+      quota: mailQuota,
       instanceName: () => baseConfig.instanceTitle() || config.databaseName,
-      most: config.quotaMails,
     })
     registerMessageRoutes(scope, { messages })
     registerDatamodelRoutes(scope, datamodel)

@@ -326,6 +326,8 @@ export async function composeObjects(
     languages,
     rights,
     metadata: files.metadata,
+    recipes: plugins.mappable,
+    ask: files.askRecipes,
     find: (actor, wanted) => findObjectsByValues(objectDeps, actor, wanted),
     maskOf: (table, poolId) => standardMask({ deps: { ...maskSettings, pools } }, { table, poolId }),
   })

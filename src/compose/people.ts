@@ -1,6 +1,6 @@
 import { collectionsOfUsers, createPins, createShareMails, createShares } from '../collections/service.ts'
 import { userPictures } from '../files/service.ts'
-import { createMailService } from '../mail/service.ts'
+import { createMailQuota, createMailService } from '../mail/service.ts'
 import { createMessageService } from '../messages/service.ts'
 import { messagePart } from '../messages/sign-in.ts'
 import { createOAuthServer } from '../oauth/server.ts'
@@ -60,6 +60,7 @@ export function composePeople(
     readers: mailRecipients,
     limits: outgoingLimits(config),
   })
+  const mailQuota = createMailQuota({ db, most: config.quotaMails })
   const personRights = { ...rights, groupsOfObjects }
   const clock = () => new Date()
   const signIn = createSignInService({
@@ -106,7 +107,7 @@ export function composePeople(
     accountUuids: signIn.forUsers.accountUuids,
   })
   const shareMails = createShareMails({
-    ...{ mail, shareUrls, clock, externalUrl: config.externalUrl, most: config.quotaMails },
+    ...{ mail, shareUrls, clock, mailQuota, externalUrl: config.externalUrl },
     recipients: mailRecipients,
     accountUuids: signIn.forUsers.accountUuids,
     ownTexts: signIn.ownTexts,
@@ -142,6 +143,7 @@ export function composePeople(
     groups,
     oauth,
     mail,
+    mailQuota,
     messages,
     conventionOf,
   }

@@ -14,7 +14,7 @@ export async function composePlugins(
   { bus, queued }: Ground,
   { baseConfig, datamodel, events, keptPlugins, reindexing }: Readers,
   { signIn }: People,
-  { files, pluginSettings, webhooks }: Workflow,
+  { files, mappings, pluginSettings, webhooks }: Workflow,
   opened: AsyncDisposableStack,
 ) {
   let address: () => AddressInfo | string | null = () => null
@@ -49,6 +49,7 @@ export async function composePlugins(
   })
   opened.defer(() => plugins.close())
   files.useRecipes(plugins.recipes)
+  mappings.useRecipes(plugins.mappable)
   return {
     plugins,
     /** Programs of plugins call back to the address on which this process listens. */

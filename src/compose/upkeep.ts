@@ -17,7 +17,7 @@ export function composeUpkeep(
   { config, db, log }: Given,
   { jobs }: Ground,
   { baseConfig, datamodel, events, languages, maskSettings, pools, tags }: Readers,
-  { principals, rights, signIn, mail, conventionOf }: People,
+  { principals, rights, signIn, mail, mailQuota, conventionOf }: People,
   { files, mappings }: Workflow,
   { metadataImport, objects, read, search }: Objects,
   opened: AsyncDisposableStack,
@@ -47,7 +47,7 @@ export function composeUpkeep(
     paused: () => config.readOnly,
     conventionOf,
     most: config.quotaTasks,
-    mostMails: config.quotaMails,
+    mailQuota,
     clock: () => new Date(),
   })
   const backups = createBackupService({

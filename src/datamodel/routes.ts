@@ -4,6 +4,7 @@ import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { type Flag, flag, isOn } from '../platform/http/query.ts'
 import { Ok, TaskList } from '../platform/values/tasks.ts'
+import { allFieldsName, withAllFields } from './all-fields-wire.ts'
 import { reindexModes } from './commit/tasks.ts'
 import { compileModel } from './compile/model.ts'
 import { createGraphRenderer, type GraphRenderer } from './graph/renderer.ts'
@@ -180,9 +181,10 @@ function schemaRoutes(app: HttpApp, datamodel: DatamodelService, graphs: GraphRe
 }
 
 function maskRoutes(app: HttpApp, datamodel: DatamodelService): void {
-  const masksOf = async (version: string, format: string | undefined, reply: FastifyReply) => {
-    const snapshot = await datamodel.snapshot(versionOf(version))
-    if (snapshot.tags) reply.header('ETag', snapshot.tags.masks)
+  const masksOf = async (version: string, format: string | undefined, reply: FastifyReply, mask?: string) => {
+    const stored = await datamodel.snapshot(versionOf(version))
+    if (stored.tags) reply.header('ETag', stored.tags.masks)
+    const snapshot = mask === allFieldsName ? withAllFields(stored) : stored
     return format === 'long' ? longMasks(snapshot) : snapshot.masks
   }
 
@@ -209,7 +211,9 @@ function maskRoutes(app: HttpApp, datamodel: DatamodelService): void {
       schema: {
         operationId: 'getMask',
         summary: 'One mask of a version, by its name or id',
-        description: 'The same shape as all masks of the version, with the one that is meant.',
+        description:
+          'The same shape as all masks of the version, with the one that is meant. `_all_fields` is the mask of each object type ' +
+          'with all of its fields.',
         tags,
         params: Type.Object({ version: Version, mask: Type.String({ description: 'Name or id of the mask.' }) }),
         querystring: Format('`long`: with what the fields refer to.'),
@@ -219,7 +223,7 @@ function maskRoutes(app: HttpApp, datamodel: DatamodelService): void {
     },
     async (request, reply) => {
       const { version, mask } = request.params
-      const masks = await masksOf(version, request.query.format, reply)
+      const masks = await masksOf(version, request.query.format, reply, mask)
       const found = masks.masks.filter((candidate) => candidate.name === mask || String(candidate.mask_id) === mask)
       if (found.length === 0) throw new AppError('ResourceNotFound', { mask, version })
       return { ...masks, masks: found }

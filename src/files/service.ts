@@ -70,6 +70,7 @@ export type { FileUse } from './records/access.ts'
 export { inspectFileDetails, inspectFiles, renditionStates } from './records/inspection.ts'
 export { userPictures } from './records/pictures.ts'
 export type { RecipeProgram } from './renditions/model.ts'
+export type { AskRecipes, Question, RecipeAnswer } from './renditions/plan/answers.ts'
 export {
   type AddedRendition,
   type RecipePrograms,
@@ -353,6 +354,7 @@ export async function createFileService(options: FileOptions) {
     downloadWithin: delivery.downloadWithin,
 
     useRecipes: renditions.useRecipes,
+    askRecipes: renditions.ask,
 
     /** Named sets of parameters for downloads. */
     presets: () => settings().custom_version_presets.value.presets,

@@ -139,8 +139,6 @@ async function make(
 interface Settings {
   readonly hierarchy_linked_object?: { readonly field?: unknown } | null
   readonly linked_pool_id?: number
-  readonly linked_object_pools?: Readonly<Record<string, unknown>> | null
-  readonly [name: string]: unknown
 }
 
 /**
@@ -148,12 +146,13 @@ interface Settings {
  * type or of one of its nested tables.
  * @throws {AppError}
  */
-export function resolveHierarchy(table: Table, settings: Settings): HierarchyLink | null {
+export function resolveHierarchy(
+  table: Table,
+  settings: Settings,
+  linkedPools: ReadonlyMap<Column, number>,
+): HierarchyLink | null {
   const field = settings.hierarchy_linked_object?.field
-  if (typeof field !== 'string' || field === '') {
-    assertNoPools(settings, null)
-    return null
-  }
+  if (typeof field !== 'string' || field === '') return null
   const place = 'create_object.hierarchy_linked_object.field'
   const name = field.startsWith(`${table.name}.`) ? field.slice(table.name.length + 1) : field
   const found = [table, ...table.nested]
@@ -176,8 +175,7 @@ export function resolveHierarchy(table: Table, settings: Settings): HierarchyLin
   if (mask.system.parent.edit !== 'edit' || mask.fieldByColumn.get(column.name)?.mode !== 'edit') {
     throw badRequest(`${place}: the mask ${mask.name} does not let the name and the parent be written`, { field })
   }
-  assertNoPools(settings, linkName)
-  const poolId = poolOf(settings, linkName) ?? (target.poolLink ? (settings.linked_pool_id ?? null) : null)
+  const poolId = linkedPools.get(found) ?? (target.poolLink ? (settings.linked_pool_id ?? null) : null)
   if (target.poolLink !== (poolId !== null)) {
     const message = target.poolLink ? 'needs a pool' : 'has no pools'
     throw badRequest(`create_object.linked_object_pools.${linkName}: ${target.name} ${message}`, { field: linkName })
@@ -194,22 +192,3 @@ const textTypes: ReadonlySet<Column['type']> = new Set([
 ])
 
 const withoutTable = (table: Table, name: string): string => name.slice(table.name.length + 1)
-
-/** Pools of other linked objects have no effect, so they are refused. */
-function assertNoPools({ linked_object_pools: pools }: Settings, linkName: string | null): void {
-  for (const name of Object.keys(pools ?? {})) {
-    if (name === linkName) continue
-    throw badRequest(`create_object.linked_object_pools.${name}: only folders of uploads become linked objects`, {
-      name,
-    })
-  }
-}
-
-function poolOf({ linked_object_pools: pools }: Settings, linkName: string): number | null {
-  const given = pools?.[linkName]
-  if (given === undefined || given === null) return null
-  const { pool, _id } = given as { pool?: { _id?: unknown }; _id?: unknown }
-  const id = pool?._id ?? _id
-  if (typeof id === 'number' && Number.isSafeInteger(id) && id > 0) return id
-  throw badRequest(`create_object.linked_object_pools.${linkName} must name a pool by its _id`, { name: linkName })
-}

@@ -6,6 +6,7 @@
 import type { CollectionUploads } from '../collections/service.ts'
 import type { Column, Mask, Table } from '../datamodel/model.ts'
 import type { AppError } from '../platform/errors.ts'
+import type { RecipeConfigs } from '../plugins/service.ts'
 
 export const updateModes = ['insert', 'update', 'upsert'] as const
 export type UpdateMode = (typeof updateModes)[number]
@@ -49,9 +50,13 @@ export interface Target {
   readonly poolId: number | null
   /** The pool of new objects named by files, if their types have pools; null: the same pool. */
   readonly linkedPoolId: number | null
+  /** Of those behind a link of its own, by the link. */
+  readonly linkedPools: ReadonlyMap<Column, number>
   readonly tagIds: readonly number[]
   /** The mapping for the metadata of files; null: none. */
   readonly mapping: 'standard' | number | null
+  /** What its recipes are told. */
+  readonly recipeConfigs: RecipeConfigs
   readonly mode: UpdateMode
   readonly policy: UpdatePolicy
   /** The field with the names of an object's files; null: uploads update no objects by name. */

@@ -1,11 +1,13 @@
 /** Saves the objects made of files: new objects in one save, changed ones in another. */
 import type { CollectionService } from '../collections/service.ts'
+import type { Column } from '../datamodel/model.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'
 import { type ObjectService, type ReadService, type SavedHead, unattended, type WithSave } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
+import type { RecipeConfigs } from '../plugins/service.ts'
 import type { Group } from './group.ts'
 import type { IngestedFile, ReachedObject, Target, Wire } from './model.ts'
 import { createPayload, type FolderObjects, linksFolder, updatePayload } from './payload.ts'
@@ -25,6 +27,8 @@ interface MetadataQuery {
   readonly mask: string
   readonly pool_id?: number
   readonly linked_pool_id?: number
+  readonly linkedPools?: ReadonlyMap<Column, number>
+  readonly recipeConfigs?: RecipeConfigs
 }
 
 export interface GroupResult {
@@ -144,13 +148,15 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
 
   /** New objects, with values from the metadata of their first files. */
   async function creations(groups: readonly Group[]): Promise<{ fresh: Ready[]; profile: string | null }> {
-    const { mapping, table, mask, poolId, linkedPoolId } = target
+    const { mapping, table, mask, poolId, linkedPoolId, linkedPools, recipeConfigs } = target
     const query = {
       mapping: `${mapping}`,
       objecttype: table.name,
       mask: mask.name,
       ...(poolId === null ? {} : { pool_id: poolId }),
       ...(linkedPoolId === null ? {} : { linked_pool_id: linkedPoolId }),
+      linkedPools,
+      recipeConfigs,
     }
     const profile = mapping === null || groups.length === 0 ? null : await deps.metadata.profile(actor, query)
     const firsts = groups.map(({ files }) => files[0]?.fileId as number)

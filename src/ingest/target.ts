@@ -1,4 +1,4 @@
-import type { CollectionUploads } from '../collections/service.ts'
+import { type CollectionUploads, linkNamed, namedPool } from '../collections/service.ts'
 import type { Column, Model, Table } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { resolveHierarchy } from './hierarchy.ts'
@@ -11,6 +11,7 @@ interface Settings {
   readonly mask_id?: number
   readonly pool_id?: number
   readonly linked_pool_id?: number
+  readonly linked_object_pools?: Readonly<Record<string, unknown>>
   readonly eas_field?: string
   readonly update_mode?: UpdateMode
   readonly update_policy?: UpdatePolicy
@@ -18,16 +19,11 @@ interface Settings {
   readonly recognize_series?: boolean
   readonly recognize_version?: boolean
   readonly mapping?: 'standard' | 'none' | number
+  readonly mapping_recipe_configs?: Target['recipeConfigs']
   readonly plugin?: string
   readonly plugin_config?: unknown
   readonly tags?: readonly { readonly _id: number }[]
-  readonly [name: string]: unknown
 }
-
-/** Settings that uploads do not support yet, and when they would have an effect. */
-const withoutEffect: readonly (readonly [name: string, asks: (value: unknown) => boolean])[] = [
-  ['mapping_recipe_configs', (value) => Object.keys(value as object).length > 0],
-]
 
 /**
  * The settings for objects made of uploads into the collection.
@@ -38,11 +34,6 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
   const given = settings as Settings | null
   if (!given?.objecttype) {
     throw new AppError('CollectionUploadNoObjectFound', { collection: collection.id }, { message: noSettings })
-  }
-  for (const [name, asks] of withoutEffect) {
-    const value = given[name]
-    if (value === undefined || value === null || !asks(value)) continue
-    throw badRequest(`create_object.${name}: uploads do not obey this setting yet`, { name, collection: collection.id })
   }
   const table = model.objecttypes.get(given.objecttype)
   if (!table) throw new AppError('UnknownObjecttype', { objecttype: given.objecttype })
@@ -55,6 +46,7 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
       name: 'recognize_series',
     })
   }
+  const linkedPools = linkedPoolsOf(table, given)
   return {
     collectionId: collection.id,
     collection,
@@ -65,15 +57,32 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
     rows: column.table === table ? null : column.table,
     poolId: given.pool_id ?? null,
     linkedPoolId: given.linked_pool_id ?? null,
+    linkedPools,
     tagIds: (given.tags ?? []).map(({ _id }) => _id),
     mapping: given.mapping === undefined || given.mapping === 'none' ? null : given.mapping,
+    recipeConfigs: given.mapping_recipe_configs ?? {},
     mode: given.update_mode ?? 'insert',
     policy: given.update_policy ?? 'create_version',
     match: matchColumn(table, given),
     recognizeSeries: given.recognize_series === true,
     recognizeVersion: given.recognize_version === true,
-    hierarchy: resolveHierarchy(table, given),
+    hierarchy: resolveHierarchy(table, given, linkedPools),
   }
+}
+
+/** @throws {AppError} where the datamodel has changed since: `UnknownField`, or the type has no pools any more */
+function linkedPoolsOf(table: Table, { linked_object_pools: pools = {} }: Settings): ReadonlyMap<Column, number> {
+  return new Map(
+    Object.entries(pools).map(([name, entry]) => {
+      const link = linkNamed(table, name)
+      if (!link?.target) throw unknownField(table, 'linked_object_pools', name)
+      const setting = `create_object.linked_object_pools.${name}`
+      if (!link.target.poolLink) throw badRequest(`${setting}: ${link.target.name} has no pools`, { field: name })
+      const id = namedPool(entry)?.id
+      if (id === undefined) throw badRequest(`${setting} must name a pool by its _id`, { field: name })
+      return [link, id]
+    }),
+  )
 }
 
 const noSettings = 'The collection has no upload settings.'

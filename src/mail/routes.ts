@@ -2,9 +2,8 @@ import type { Actor } from '../platform/actor.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import { callerOf } from '../platform/limits/callers.ts'
-import type { Queryable } from '../platform/postgres/db.ts'
-import { useHourly } from '../platform/postgres/hourly-quotas.ts'
 import { Ok } from '../platform/values/tasks.ts'
+import type { MailQuota } from './quota.ts'
 import { MailInput, TestMailInput } from './schema.ts'
 import type { MailService } from './service.ts'
 import { address, writtenMail } from './written.ts'
@@ -14,20 +13,16 @@ const sendMail: NeededRight = { name: 'system.sendmail' }
 const config = { access: 'user', writes: true, systemRight: sendMail, errors: ['EmailSent'] as const } as const
 
 export interface MailRouteDeps {
-  readonly db: Queryable
   readonly mail: MailService
+  readonly quota: MailQuota
   readonly instanceName: () => string
-  /** Maximum number of recipients of one user within an hour. */
-  readonly most: number
 }
 
-/** Mail that a user writes by hand, or sends as a test. It is logged, so read-only mode refuses it. */
-export function registerMailRoutes(app: HttpApp, { db, mail, instanceName, most }: MailRouteDeps): void {
-  /** Counted before they are sent: also mails that the server then refuses. @throws {AppError} `QuotaExceeded` */
-  async function admit(actor: Actor, recipients: number): Promise<void> {
-    const shares = [{ caller: callerOf(actor, actor.remoteAddr), mostRows: most }]
-    await useHourly(db, { rows: 'svc.quotas.mails' }, shares, { rows: recipients })
-  }
+/** Mail that somebody writes by hand, or wants to see arrive. It is in the log, so read-only mode refuses it. */
+export function registerMailRoutes(app: HttpApp, { mail, quota, instanceName }: MailRouteDeps): void {
+  /** Counted before they are sent: also what the server then refuses. @throws {AppError} `QuotaExceeded` */
+  const admit = (actor: Actor, recipients: number): Promise<void> =>
+    quota.reserve(callerOf(actor, actor.remoteAddr), recipients)
 
   app.post(
     '/api/v1/system/sendmail',

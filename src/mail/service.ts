@@ -17,6 +17,7 @@ import { type Attachment, deliver } from './transport.ts'
 
 export type { WaitingMail } from './batches.ts'
 export type { Mail } from './model.ts'
+export { createMailQuota, type MailQuota } from './quota.ts'
 
 export interface MailOptions {
   db: Db

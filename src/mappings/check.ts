@@ -2,6 +2,7 @@
 import type { Localized, Model } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { assertStorable } from '../platform/values/text.ts'
+import type { MappableRecipe } from '../plugins/service.ts'
 import {
   type Mapping,
   type MappingBody,
@@ -16,6 +17,7 @@ import {
 } from './model.ts'
 import { type FieldPath, fromStored, importable, nameOf, readPath, toStored } from './paths.ts'
 import { fieldsOf, readExport } from './profiles.ts'
+import { fieldName, mappedRecipes } from './recipes.ts'
 import type { FieldInput, MappingInput, MappingOutput, NativeInput } from './schema.ts'
 import { isOwnTag, readSearch, type Tags } from './tags/tags.ts'
 
@@ -23,6 +25,8 @@ export interface CheckContext {
   readonly model: Model
   readonly profiles: ReadonlyMap<string, Profile>
   readonly tags: Tags
+  /** Recipes of plugins that fields may be of. */
+  readonly recipes: readonly MappableRecipe[]
 }
 
 type Checked = MappingBody & Pick<Mapping, 'profile' | 'displayname'>
@@ -44,11 +48,6 @@ export function checkMapping(context: CheckContext, input: MappingInput): Checke
       value: input.xml_base,
     })
   }
-  const [recipe] = Object.keys(input.recipe_configs ?? {})
-  if (recipe !== undefined) {
-    const path = 'body.recipe_configs'
-    throw badRequest(`${path}: the mapping takes no recipe ${recipe.slice(0, 100)}`, { path, value: recipe })
-  }
   const type = typeOf(profile, input.profile_type ?? {})
   const fields = (input.fields ?? []).map((field, index) =>
     checkField({ ...context, profile, table, type }, field, `body.fields[${index}]`),
@@ -59,7 +58,8 @@ export function checkMapping(context: CheckContext, input: MappingInput): Checke
     throw badRequest(`${path}: the mapping is for objects, not for files`, { path })
   }
   const extensions = (input.limited_extensions ?? []).map((one) => one.toLowerCase().replace(/^\./, ''))
-  return { profile: profile.profile, displayname: input.displayname ?? {}, table, type, fields, extensions }
+  const recipes = mappedRecipes(fields, context.recipes, input.recipe_configs)
+  return { profile: profile.profile, displayname: input.displayname ?? {}, table, type, fields, extensions, ...recipes }
 }
 
 export function unknownProfile(name: string, path: string): AppError {
@@ -85,6 +85,7 @@ function typeOf(profile: Profile, sent: Readonly<Record<string, unknown>>): Prof
     exiftool_export: own.exiftool_export === true && sent.exiftool_export !== false,
     ...(own.dc_export === true ? { dc_export: sent.dc_export !== false } : {}),
     ...(own.xml_export === true ? { xml_export: sent.xml_export !== false } : {}),
+    ...(own.plugins_import === true && sent.plugins_import !== false ? { plugins_import: true } : {}),
     ...(omit === true ? { exiftool_export_omit_empty: true } : {}),
   }
 }
@@ -100,6 +101,9 @@ function checkField(context: FieldContext, field: FieldInput, place: string): Ma
   if (field._id !== undefined && field._id !== name) {
     throw badRequest(`${place}: _id and name are the same`, { path: `${place}._id`, value: field._id })
   }
+  if (field.recipe_name !== undefined) return checkRecipeField(context, field, name, place)
+  const foreign = (['json_import', 'json_import_type'] as const).find((key) => field[key] !== undefined)
+  if (foreign) throw badRequest(`${place}.${foreign}: only fields of recipes have it`, { path: `${place}.${foreign}` })
   const known = fieldsOf(context.profile).get(name)
   const custom = field.custom === true
   if (name === '' || (!known && !custom)) {
@@ -140,7 +144,46 @@ function checkField(context: FieldContext, field: FieldInput, place: string): Ma
   }
 }
 
-/** `Input` and `Output` leave out the tags of the other direction. */
+/** A field of a recipe: what it is follows from the recipe, what becomes of it from the mapping. */
+function checkRecipeField(context: FieldContext, field: FieldInput, name: string, place: string): MappingField {
+  const { type, profile, recipes } = context
+  const recipe = recipes.find((one) => one.name === field.recipe_name)
+  const known = recipe?.fields.find((one) => fieldName(recipe.name, one.name) === name)
+  if (type.plugins_import !== true || type.exiftool_import !== true) {
+    const path = `${place}.recipe_name`
+    throw badRequest(`${path}: nothing of recipes is imported by a mapping of ${profile.profile} that says so`, {
+      path,
+    })
+  }
+  if (!recipe || !known) {
+    const path = recipe ? `${place}.name` : `${place}.recipe_name`
+    const value = recipe ? name : field.recipe_name
+    throw badRequest(`${path}: no plugin that is on has such a recipe with such a field`, { path, value })
+  }
+  for (const [key, expected] of [
+    ['json_import', known.path],
+    ['json_import_type', known.type],
+  ] as const) {
+    if (field[key] === undefined || field[key] === expected) continue
+    throw badRequest(`${place}.${key} follows from the recipe`, { path: `${place}.${key}`, expected })
+  }
+  const other = (['xml_import', 'xml_export'] as const).find((key) => field[key]?.length)
+  const ill =
+    other ?? (field.custom === true ? 'custom' : field.type === undefined || field.type === 'Input' ? null : 'type')
+  if (ill !== null) throw badRequest(`${place}.${ill}: a field of a recipe has none`, { path: `${place}.${ill}` })
+  const natives = (field.native ?? []).map((native, index) => checkNative(context, native, `${place}.native[${index}]`))
+  return {
+    name,
+    custom: false,
+    recipe: { name: recipe.name, field: known.name, path: known.path, type: known.type },
+    text: { ...known.text },
+    ...strategyOf(field.strategy_import, place),
+    sources: natives,
+    ...(field.x === undefined && field.y === undefined ? {} : { place: placeOf(field) }),
+  }
+}
+
+/** `Input` and `Output` leave the tags of the other direction out. */
 function directionOf(type: FieldInput['type']): Pick<MappingField, 'imports' | 'exports'> {
   if (type === 'Input') return { exports: [] }
   return type === 'Output' ? { imports: [] } : {}
@@ -234,7 +277,11 @@ export function renderMapping(model: Model, mapping: Mapping, profile: Profile |
     ...xmlBaseOf(profile),
     fields: mapping.fields.map((field) => renderField(model, field, known.get(field.name))),
     limited_extensions: [...mapping.extensions],
-    recipe_configs: {},
+    recipe_configs: Object.fromEntries(
+      Object.entries(mapping.recipes ?? {})
+        .filter(([, { config }]) => Object.keys(config).length > 0)
+        .map(([name, { config }]) => [name, { params: { ...config } }]),
+    ),
     custom: mapping.id !== ownMappingId,
   }
 }
@@ -248,6 +295,9 @@ function renderField(model: Model, field: MappingField, known: ProfileField | un
   const strategy = field.strategy ?? known?.strategy
   return {
     ...renderTags(field.name, field.text ?? known?.text ?? {}, { imports, exports }),
+    ...(field.recipe
+      ? { recipe_name: field.recipe.name, json_import: field.recipe.path, json_import_type: field.recipe.type }
+      : {}),
     ...(strategy ? { strategy_import: strategy } : {}),
     // A deleted column is left out.
     native: field.sources.flatMap((source) => renderSource(model, source)),

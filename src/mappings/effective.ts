@@ -1,4 +1,5 @@
 import type { KeptObjecttypes } from '../objecttypes/service.ts'
+import type { RecipeConfigs } from '../plugins/service.ts'
 import type { KeptPools } from '../pools/service.ts'
 import { ownMappingId } from './model.ts'
 
@@ -33,4 +34,15 @@ export function standardMapping(
   }
   const said = objecttypes.settings(objecttype).fields[name] ?? (direction === 'import' ? ownMappingId : 'none')
   return typeof said === 'number' ? said : null
+}
+
+/** What an object type tells the recipes of the mapping that it names for imports. */
+export function recipeConfigsOf(
+  { objecttypes }: Pick<SettingsDeps, 'objecttypes'>,
+  objecttype: number,
+  mapping: number,
+): RecipeConfigs {
+  const { mapping_image_import: named, mapping_image_import_recipe_configs: configs } =
+    objecttypes.settings(objecttype).fields
+  return named === mapping ? ((configs ?? {}) as RecipeConfigs) : {}
 }

@@ -4,6 +4,7 @@
  * `XMP-dc:Title`.
  */
 import type { Localized } from '../datamodel/model.ts'
+import type { RecipeParams } from '../plugins/service.ts'
 
 /** How the values of a field are combined with those that an earlier field of the mapping has given to its column. */
 export const strategies = ['replace', 'append', 'merge', 'skip_if_present'] as const
@@ -13,7 +14,7 @@ export type Strategy = (typeof strategies)[number]
 export const uses = ['exiftool_import', 'exiftool_export', 'xml_export', 'dc_export'] as const
 export type Use = (typeof uses)[number]
 
-export type ProfileType = Readonly<Partial<Record<Use | 'exiftool_export_omit_empty', boolean>>>
+export type ProfileType = Readonly<Partial<Record<Use | 'exiftool_export_omit_empty' | 'plugins_import', boolean>>>
 
 /** The path of a tag or element, and its shape: one text, a list, a text for each language, or a list of such. */
 export interface ExportTag {
@@ -75,9 +76,28 @@ export type Source =
   | { readonly kind: 'text_fixed'; readonly text: string }
   | { readonly kind: 'deep_link_url'; readonly text?: string }
 
+/** What a field takes of what a recipe of a plugin says of a file: the way to it in its JSON, and what it is. */
+export interface FieldOfRecipe {
+  readonly name: string
+  readonly field: string
+  readonly path: string
+  readonly type: string
+}
+
+/** A recipe that fields of a mapping need, as it was when the mapping was saved. */
+export interface MappedRecipe {
+  readonly params: RecipeParams
+  /** Where it says that it has failed; null: nowhere. */
+  readonly errorPath: string | null
+  /** What the mapping tells it. */
+  readonly config: Readonly<Record<string, unknown>>
+}
+
 export interface MappingField {
   readonly name: string
-  /** True only if it is not a field of the profile. */
+  /** Absent: it is a field of tags. */
+  readonly recipe?: FieldOfRecipe
+  /** Only where it is not a field of the profile. */
   readonly custom: boolean
   readonly text?: string | Localized
   readonly strategy?: Strategy
@@ -96,6 +116,8 @@ export interface MappingBody {
   readonly fields: readonly MappingField[]
   /** Extensions of the files for which it is used; empty: all. */
   readonly extensions: readonly string[]
+  /** Those of its fields, by name. */
+  readonly recipes?: Readonly<Record<string, MappedRecipe>>
 }
 
 export interface Mapping extends MappingBody {

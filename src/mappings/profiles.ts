@@ -22,6 +22,7 @@ const ProfileFile = Type.Object(
         exiftool_import: Type.Optional(Type.Boolean()),
         exiftool_export: Type.Optional(Type.Boolean()),
         exiftool_export_omit_empty: Type.Optional(Type.Boolean()),
+        plugins_import: Type.Optional(Type.Boolean()),
         dc_export: Type.Optional(Type.Boolean()),
         xml_export: Type.Optional(Type.Boolean()),
       },
@@ -137,6 +138,8 @@ function assertType({ profile_type: type, xml_base: base }: Static<typeof Profil
   if (type.xml_export === true && !structureOf(base ?? null)) {
     throw new Error(`${file}: xml_base must be one of ${xmlBases.join(', ')}`)
   }
+  if (type.plugins_import === true && type.exiftool_import !== true)
+    throw new Error(`${file}: plugins_import is for profiles with exiftool_import`)
   const kinds = [type.xml_export, type.dc_export, type.exiftool_export || type.exiftool_import]
   if (kinds.filter(Boolean).length > 1) {
     throw new Error(`${file}: a profile is for XML, for Dublin Core or for tags of files`)

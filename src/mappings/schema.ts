@@ -17,7 +17,7 @@ const ProfileType = Type.Object(
     ),
     xml_export: Type.Optional(Type.Boolean({ description: 'Objects are written as XML of the profile: LIDO, MODS.' })),
     dc_export: Type.Optional(Type.Boolean()),
-    plugins_import: Type.Optional(Type.Boolean()),
+    plugins_import: Type.Optional(Type.Boolean({ description: 'It has fields of recipes of plugins besides.' })),
   },
   {
     ...open,
@@ -69,9 +69,9 @@ const Native = Type.Object(
 
 const Field = Type.Object(
   {
-    _id: Type.Optional(Type.String({ maxLength: 100, description: 'The same as `name`.' })),
+    _id: Type.Optional(Type.String({ maxLength: 700, description: 'The same as `name`.' })),
     name: Type.Optional(
-      Type.String({ maxLength: 100, description: 'A field of the profile, or with `custom` one of your own.' }),
+      Type.String({ maxLength: 700, description: 'A field of the profile, or with `custom` one of your own.' }),
     ),
     strategy_import: Type.Optional(
       Type.String({
@@ -88,13 +88,22 @@ const Field = Type.Object(
     xml: Type.Optional(Type.String({ maxLength: 1000, ...refused(notHere) })),
     xml_export: Type.Optional(Type.Array(ExportTag, { maxItems: 50 })),
     xml_import: Type.Optional(Type.Array(ImportTag, { maxItems: 50 })),
-    json_import: Type.Optional(Type.Unknown(refused(notHere))),
-    json_import_type: Type.Optional(Type.Unknown(refused(notHere))),
+    json_import: Type.Optional(
+      Type.String({
+        maxLength: 500,
+        description: 'Of a field of a recipe: the way to its value in what the recipe says.',
+      }),
+    ),
+    json_import_type: Type.Optional(
+      Type.String({ maxLength: 64, description: 'What stands there. Both follow from the recipe.' }),
+    ),
     native: Type.Optional(Type.Array(Native, { maxItems: 50, description: 'Where values go to, or come from.' })),
     custom: Type.Optional(Type.Boolean()),
     x: Type.Optional(Type.Integer(kept('front ends'))),
     y: Type.Optional(Type.Integer(kept('front ends'))),
-    recipe_name: Type.Optional(Type.Unknown(refused(notHere))),
+    recipe_name: Type.Optional(
+      Type.String({ maxLength: 500, description: 'The recipe of a plugin whose field it is.' }),
+    ),
   },
   { ...open, title: 'XmlMappingProfileField' },
 )
@@ -113,12 +122,15 @@ export const ProfileOutput = Type.Object(
     profile_type: ProfileType,
     xml_base: Type.Optional(Type.String({ description: 'Namespace of the elements, of profiles for XML.' })),
     tabs: Type.Array(Tab),
-    _compiled_recipes: Type.Object({}, open),
+    _compiled_recipes: Type.Object(
+      {},
+      { ...open, description: 'Recipes of plugins that the profile has fields of, by name: parameters and fields.' },
+    ),
     mappings: Type.Array(
       Type.Object({
         id: Type.Integer(),
         displayname: LocaValue,
-        _recipes_required: Type.Array(Type.String(), { description: 'Always empty: nothing here takes a recipe.' }),
+        _recipes_required: Type.Array(Type.String(), { description: 'Recipes whose fields it binds.' }),
       }),
     ),
   },
@@ -152,7 +164,12 @@ export const MappingInput = Type.Object(
         description: 'Extensions of the files that it is for; none: all.',
       }),
     ),
-    recipe_configs: Type.Optional(Type.Object({}, { ...open, description: 'Empty: nothing here takes a recipe.' })),
+    recipe_configs: Type.Optional(
+      Type.Object(
+        {},
+        { ...open, description: 'Parameters of the recipes of its fields: `{"<recipe>": {"params": {…}}}`.' },
+      ),
+    ),
     custom: Type.Optional(Type.Boolean(refusedChange('it is true of all mappings but those of the service'))),
   },
   { ...open, title: 'XmlMappingInput' },

@@ -10,10 +10,12 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { confirmTask, type Task } from '../platform/values/tasks.ts'
+import type { MappableRecipe, MappableRecipes, ParamsBy } from '../plugins/service.ts'
 import { checkMapping, renderMapping, renderTags, unknownProfile, xmlBaseOf } from './check.ts'
 import { createXmlMappings } from './export/xml.ts'
 import { type Mapping, ownMappingId, ownProfile, type Profile, type Use } from './model.ts'
 import { fieldsOf, loadProfiles } from './profiles.ts'
+import { definedBy, readConfigs, recipeTabs, renderRecipe, withStored } from './recipes.ts'
 import type { MappingInput, MappingOutput, ProfileOutput } from './schema.ts'
 import * as store from './store.ts'
 import { openTagCatalogue } from './tags/tags.ts'
@@ -51,6 +53,8 @@ export interface NamedMapping {
   /** Id of the object type for which it is to be used, if it is for one type. */
   readonly table?: number
   readonly path: string
+  /** What the setting tells the recipes of the mapping. */
+  readonly recipes?: { readonly sent: unknown; readonly path: string; readonly by: ParamsBy }
 }
 
 export interface MappingDeps {
@@ -67,6 +71,7 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
   const tags = await openTagCatalogue()
   const profiles = await loadProfiles(paths, tags)
   const uses: MappingUse[] = []
+  let plugins: Pick<MappableRecipes, 'list'> = { list: () => Promise.resolve([]) }
 
   /** @throws {AppError} `ServerGeneric` */
   async function find(from: Queryable, id: number): Promise<Mapping> {
@@ -97,9 +102,17 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
 
   async function rendered(wanted: readonly Profile[]): Promise<ProfileOutput[]> {
     const stored = await store.listMappings(db)
-    const own = { id: ownMappingId, profile: ownProfile, displayname: ownMapping().displayname }
+    const own = { id: ownMappingId, profile: ownProfile, displayname: ownMapping().displayname, recipes: [] }
     const byProfile = Map.groupBy([own, ...stored], ({ profile }) => profile)
-    return wanted.map((profile) => renderProfile(profile, byProfile.get(profile.profile) ?? []))
+    const recipes = wanted.some(({ type }) => type.plugins_import) ? await plugins.list() : []
+    return wanted.map((profile) => renderProfile(profile, byProfile.get(profile.profile) ?? [], recipes))
+  }
+
+  /** `stored`: the mapping that it is to be; null: a new one. */
+  async function checked(input: MappingInput, stored: Mapping | null) {
+    const names = input.fields?.some(({ recipe_name: name }) => name !== undefined) === true
+    const recipes = withStored(names ? await plugins.list() : [], stored)
+    return checkMapping({ model: datamodel.current(), profiles, tags, recipes }, input)
   }
 
   return {
@@ -119,6 +132,11 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
     /** Registers kinds of settings that name mappings, when the service is composed. */
     addUses(more: readonly MappingUse[]): void {
       uses.push(...more)
+    },
+
+    /** Fields of recipes come from these from now on: they are built later. */
+    useRecipes(recipes: Pick<MappableRecipes, 'list'>): void {
+      plugins = recipes
     },
 
     /** All profiles with their mappings, by name. */
@@ -144,9 +162,9 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
 
     async create(actor: Actor, input: MappingInput): Promise<MappingOutput> {
       requireRight(actor, manageMappings)
-      const checked = checkMapping({ model: datamodel.current(), profiles, tags }, input)
+      const made = await checked(input, null)
       const mapping = await db.transaction(async (tx) => {
-        const mapping = { ...checked, id: await store.insertMapping(tx, checked) }
+        const mapping = { ...made, id: await store.insertMapping(tx, made) }
         await events.append(tx, [eventOf('MAPPING_INSERT', actor, mapping)])
         return mapping
       })
@@ -156,10 +174,10 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
     async update(actor: Actor, id: number, input: MappingInput): Promise<MappingOutput> {
       requireRight(actor, manageMappings)
       assertChangeable(id)
-      const checked = checkMapping({ model: datamodel.current(), profiles, tags }, input)
-      const mapping = { ...checked, id }
+      const made = await checked(input, await store.findMapping(db, id))
+      const mapping = { ...made, id }
       await db.transaction(async (tx) => {
-        if (!(await store.updateMapping(tx, id, checked))) throw unknownMapping(id)
+        if (!(await store.updateMapping(tx, id, made))) throw unknownMapping(id)
         await events.append(tx, [eventOf('MAPPING_UPDATE', actor, mapping)])
       })
       return render(mapping)
@@ -195,7 +213,7 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
       if (named.length === 0) return
       const ids = [...new Set(named.map(({ id }) => id))].filter(Number.isSafeInteger)
       const stored = await store.lockForUse(tx, ids)
-      for (const { id, use, table, path } of named) {
+      for (const { id, use, table, path, recipes } of named) {
         const mapping = id === ownMappingId ? ownMapping() : stored.get(id)
         if (!mapping) throw new AppError('LookupNotFound', { path, basetype: 'mapping', value: id })
         if (mapping.type[use] !== true) {
@@ -204,6 +222,7 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
         if (table !== undefined && mapping.table !== null && mapping.table !== table) {
           throw badRequest(`${path}: the mapping ${id} is for another object type`, { path, value: id })
         }
+        if (recipes) readConfigs(recipes.sent, definedBy(mapping), recipes)
       }
     },
   }
@@ -211,24 +230,33 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
 
 function renderProfile(
   profile: Profile,
-  mappings: readonly { readonly id: number; readonly displayname: Mapping['displayname'] }[],
+  mappings: readonly Pick<store.ListedMapping, 'id' | 'displayname' | 'recipes'>[],
+  recipes: readonly MappableRecipe[],
 ): ProfileOutput {
+  const own = profile.type.plugins_import ? recipes : []
   return {
     profile: profile.profile,
     displayname: { ...profile.displayname },
     profile_type: { ...profile.type },
     ...xmlBaseOf(profile),
-    tabs: profile.tabs.map(({ tab, text, custom, fields }) => ({
-      tab,
-      text: { ...text },
-      custom,
-      fields: fields.map((field) => ({
-        ...renderTags(field.name, field.text, field),
-        ...(field.strategy ? { strategy_import: field.strategy } : {}),
+    tabs: [
+      ...profile.tabs.map(({ tab, text, custom, fields }) => ({
+        tab,
+        text: { ...text },
+        custom,
+        fields: fields.map((field) => ({
+          ...renderTags(field.name, field.text, field),
+          ...(field.strategy ? { strategy_import: field.strategy } : {}),
+        })),
       })),
+      ...recipeTabs(own),
+    ],
+    _compiled_recipes: Object.fromEntries(own.map((recipe) => [recipe.name, renderRecipe(recipe)])),
+    mappings: mappings.map(({ id, displayname, recipes: needed }) => ({
+      id,
+      displayname: { ...displayname },
+      _recipes_required: [...needed],
     })),
-    _compiled_recipes: {},
-    mappings: mappings.map(({ id, displayname }) => ({ id, displayname: { ...displayname }, _recipes_required: [] })),
   }
 }
 

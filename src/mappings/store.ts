@@ -29,10 +29,17 @@ export async function findForDublinCore(from: Queryable): Promise<ReadonlyMap<nu
   return new Map(rows.map((row) => [row.id, toMapping(row)]))
 }
 
-/** The members of mappings in lists, by id. */
-export async function listMappings(from: Queryable): Promise<readonly Omit<Row, 'body'>[]> {
-  const { rows } = await from.query<Omit<Row, 'body'>>(
-    'select id, profile, displayname from mapping order by id',
+export interface ListedMapping extends Omit<Row, 'body'> {
+  /** Of its fields, in order. */
+  readonly recipes: readonly string[]
+}
+
+/** What lists tell of each, by id. */
+export async function listMappings(from: Queryable): Promise<readonly ListedMapping[]> {
+  const { rows } = await from.query<ListedMapping>(
+    `select id, profile, displayname,
+            array(select jsonb_object_keys(coalesce(body -> 'recipes', '{}')) order by 1) as recipes
+     from mapping order by id`,
     [],
     'list-mappings',
   )

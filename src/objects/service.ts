@@ -192,19 +192,24 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       let answer: JsonAnswer = { body: [], short: 0 }
       const { facts, callbacks } = options
       const request = { actor, objecttype: table, body, options, facts, callbacks }
-      const callbackOutcome = await runSaveCallbacks(deps, request, deadline)
-      const run = { ending: endingOf(options), objects: body.length, deadline }
-      const result = await inTransaction<SaveResult>(deps, run, async (tx) => {
-        const result = await saveObjects(deps, tx, request, callbackOutcome)
-        if (result.kind === 'done') {
-          const { saved, around } = result
-          const shape = options.dryRun ? withoutNewIds(saved) : undefined
-          const known = formats[options.format].fields ? await around() : nothingKnown
-          answer = await renderSaved(tx, actor, saved, options.format, { ...options, shape, deadline, known })
-          await withSave?.(tx, headsOf(saved))
-        }
-        return result
-      })
+      // What callbacks tidy up behind themselves goes on beside the write, and is over before the answer.
+      const tidying: Promise<unknown>[] = []
+      const written = async (): Promise<SaveResult> => {
+        const callbackOutcome = await runSaveCallbacks(deps, request, deadline, (work) => tidying.push(work))
+        const run = { ending: endingOf(options), objects: body.length, deadline }
+        return inTransaction<SaveResult>(deps, run, async (tx) => {
+          const result = await saveObjects(deps, tx, request, callbackOutcome)
+          if (result.kind === 'done') {
+            const { saved, around } = result
+            const shape = options.dryRun ? withoutNewIds(saved) : undefined
+            const known = formats[options.format].fields ? await around() : nothingKnown
+            answer = await renderSaved(tx, actor, saved, options.format, { ...options, shape, deadline, known })
+            await withSave?.(tx, headsOf(saved))
+          }
+          return result
+        })
+      }
+      const result = await written().finally(() => Promise.allSettled(tidying))
       if (result.kind === 'confirm') return result
       const { ignored } = result
       const objects = headsOf(result.saved)

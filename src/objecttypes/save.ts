@@ -156,16 +156,17 @@ async function requireMappings({ tx, requireMappings }: SaveContext, works: read
       throw badRequest(`${path} must be none or the id of a mapping`, { path, value, expected: 'none or an id' })
     }),
   )
-  await requireMappings(tx, named)
-  for (const [index, { place }] of works.entries()) assertRecipes(settings[index]?.fields ?? {}, place)
+  const recipes = works.flatMap((work, index) => recipesOf(work, settings[index]?.fields ?? {}))
+  await requireMappings(tx, [...named, ...recipes])
 }
 
-function assertRecipes(
-  { mapping_image_import: mapping, mapping_image_import_recipe_configs: recipes }: OwnSettings['fields'],
-  place: string,
-) {
-  const [recipe] = Object.keys(recipes ?? {})
-  if (recipe === undefined) return
+/** Recipes of the mapping for imports, where they or the mapping are others than before. */
+function recipesOf({ stored, table, place }: Work, fields: OwnSettings['fields']) {
+  const { mapping_image_import: mapping, mapping_image_import_recipe_configs: sent } = fields
+  if (Object.keys(sent ?? {}).length === 0) return []
+  const before = stored.fields
+  if (mapping === before.mapping_image_import && isDeepStrictEqual(sent, before.mapping_image_import_recipe_configs))
+    return []
   const path = `${place}.objecttype.mapping_image_import_recipe_configs`
   if (typeof mapping !== 'number') {
     throw badRequest(`${path}: recipes need a mapping for imports`, {
@@ -173,7 +174,8 @@ function assertRecipes(
       expected: 'a mapping in mapping_image_import',
     })
   }
-  throw badRequest(`${path}: the mapping ${mapping} takes no recipe ${recipe.slice(0, 100)}`, { path, value: recipe })
+  const use = mappingUses.mapping_image_import
+  return [{ id: mapping, use, table: table.id, path, recipes: { sent, path, by: 'manager' as const } }]
 }
 
 /** Objects in pools get their rights from the pool, so only object types without pool have grants. */

@@ -26,6 +26,7 @@ import type { Manifest, Program } from './manifest/model.ts'
 import type { Plugin, PluginSnapshot } from './model.ts'
 import { createFolders, type PluginFolder } from './packages/folders.ts'
 import type { KeptPlugins } from './read.ts'
+import { createMappableRecipes } from './recipes/asked.ts'
 import { createRecipePrograms } from './recipes/recipes.ts'
 import { renderList } from './render.ts'
 import { type CallerOptions, createCaller } from './run/call.ts'
@@ -36,7 +37,15 @@ import { type CustomDataStore, createUpdaters } from './updater/updater.ts'
 
 export type { ExportCall, ExportHook, ExportPrograms } from './exports/programs.ts'
 export { managePlugins } from './manage/service.ts'
+export {
+  checkParams,
+  missingParam,
+  type ParamsBy,
+  type RecipeConfigs,
+  type RecipeParams,
+} from './manifest/recipe-params.ts'
 export { type KeptPlugins, openPlugins } from './read.ts'
+export type { MappableRecipe, MappableRecipes, RecipeField } from './recipes/asked.ts'
 export { NoPlace } from './run/call.ts'
 export { linesOf } from './run/log-lines.ts'
 export { openPluginSettings } from './settings/service.ts'
@@ -220,6 +229,14 @@ export async function createPluginService(options: PluginOptions) {
 
     /** Runs recipes for files. */
     recipes: createRecipePrograms({ plugins: plugins.get, caller, services, systemActor: options.systemActor }),
+    /** Recipes that mappings take values from. */
+    mappable: createMappableRecipes({
+      plugins: plugins.get,
+      caller,
+      say: callbacks.say,
+      systemActor: options.systemActor,
+      log,
+    }),
     browser,
     uploadProgram,
 

@@ -1,14 +1,14 @@
 /** Runs of tasks: jobs of a separate lane, so that they delay no other jobs. */
 import type { EventLog } from '../events/service.ts'
 import type { JobContext, Jobs } from '../jobs/service.ts'
-import type { MailService } from '../mail/service.ts'
+import type { MailQuota, MailService } from '../mail/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { currentCause, joinCauses, withCause } from '../platform/cause.ts'
 import { AppError } from '../platform/errors.ts'
 import { hasRight } from '../platform/http/system-right.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { nextOfAll } from '../platform/values/schedule.ts'
-import { mailEnd } from './mails.ts'
+import { type EndRecipients, mailEnd, withEndMails } from './mails.ts'
 import type { LogLine, StoredTask, TaskState } from './model.ts'
 import { manageTasks } from './model.ts'
 import type { Run, TaskModule } from './modules/model.ts'
@@ -27,8 +27,7 @@ export interface RunDeps {
   readonly instance: () => string
   /** While true, nothing is changed. */
   readonly paused: () => boolean
-  /** Maximum number of recipients of mail of one user within an hour. */
-  readonly mostMails: number
+  readonly mailQuota: MailQuota
   readonly clock: () => Date
 }
 
@@ -48,7 +47,10 @@ class Ended extends Error {}
 /** The reason why a run ends with an error. */
 class Failed extends Error {}
 
-/** Queues runs for their times: one job for each task. */
+/** How a run ends; without a state of its own the task keeps the one that it has. */
+type Ending = Pick<store.RunEnd, 'status' | 'msg'> & { readonly state?: TaskState; readonly actor?: Actor | null }
+
+/** Queues runs at their moments: one job for each task. */
 export function enqueueRuns(
   jobs: Pick<Jobs, 'enqueueAll'>,
   tx: Tx,
@@ -127,32 +129,46 @@ export function createRuns(deps: RunDeps) {
     }
   }
 
-  /** Ends a run in progress: reports it, and plans the next one. */
+  /** Ends a run that goes on. */
   async function end(
     { task, state }: Pick<Run, 'task' | 'state'>,
     status: store.RunEnd['status'],
     msg: string,
   ): Promise<void> {
-    await db.transaction((tx) => endWithin(tx, task, { status, msg, state: status === 'done' ? seen(state) : state }))
+    await endRun(task, { status, msg, state: status === 'done' ? seen(state) : state })
+  }
+
+  /**
+   * Ends a run, tells of it, and plans the next one; false: it had ended before. `locked` may lock the task first, and refuse.
+   */
+  function endRun(
+    task: StoredTask,
+    ended: Ending,
+    locked: (tx: Tx) => Promise<StoredTask> = () => Promise.resolve(task),
+  ): Promise<boolean> {
+    return withEndMails(deps, task, ended.status, (admitted) =>
+      db.transaction(async (tx) => endWithin(tx, await locked(tx), ended, admitted)),
+    )
   }
 
   async function endWithin(
     tx: Tx,
     task: StoredTask,
-    { actor = null, ...ended }: Omit<store.RunEnd, 'nextRunAt'> & { readonly actor?: Actor | null },
+    { status, msg, state = task.state, actor = null }: Ending,
+    admitted: EndRecipients,
   ): Promise<boolean> {
     const nextRunAt = nextOfAll(task.schedules, clock())
-    const over = await store.endRun(tx, task, { ...ended, nextRunAt })
+    const over = await store.endRun(tx, task, { status, msg, state, nextRunAt })
     if (!over) return false
     if (nextRunAt) await enqueueRuns(jobs, tx, [{ id: task.id, at: nextRunAt }])
     const who = actor ?? (await deps.actorsOf(tx, [task.userId])).get(task.userId) ?? null
     await events.append(tx, [endEvent(over, who)])
-    const sent = await mailEnd({ ...deps, languages: deps.languages(), instance: deps.instance() }, tx, over)
-    if (sent === 'refused') await store.addLine(tx, over, notMailed(deps.mostMails))
+    if (admitted === 'refused') await store.addLine(tx, over, notMailed(deps.mailQuota.most))
+    else await mailEnd(deps, tx, over, admitted)
     return true
   }
 
-  return { endWithin }
+  return { endRun }
 }
 
 const notMailed = (most: number): LogLine => ({

@@ -175,15 +175,16 @@ export function createTaskService(deps: TaskDeps) {
      * Ends a run. The current batch is rolled back; earlier changes stay.
      * @throws {AppError} `ObjectNotFound`, `InsufficientRights`
      */
-    cancel(actor: Actor, id: number): Promise<void> {
+    async cancel(actor: Actor, id: number): Promise<void> {
       requireRight(actor, manageTasks)
-      return db.transaction(async (tx) => {
-        const task = await store.lockTask(tx, id)
+      const requireRunning = (task: StoredTask | null, run = task?.run): StoredTask => {
         assertOwn(actor, id, task)
-        if (task.status !== 'running') throw badRequest(`Task ${id} is not running.`, { task: id, status: task.status })
-        const msg = `Canceled by ${actor.displayname}.`
-        await runs.endWithin(tx, task, { status: 'canceled', msg, state: task.state, actor })
-      })
+        if (task.status === 'running' && task.run === run) return task
+        throw badRequest(`Task ${id} is not running.`, { task: id, status: task.status })
+      }
+      const found = requireRunning(await store.findTask(db, id))
+      const ended = { status: 'canceled', msg: `Canceled by ${actor.displayname}.`, actor } as const
+      await runs.endRun(found, ended, async (tx) => requireRunning(await store.lockTask(tx, id), found.run))
     },
 
     /** @throws {AppError} `ObjectNotFound`, `InsufficientRights` */

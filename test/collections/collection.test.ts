@@ -100,10 +100,8 @@ describe('saving', () => {
         mapping: 'standard',
         recognize_series: true,
         linked_pool: { pool: { 'lookup:_id': { reference: 'open' } } },
-        linked_object_pools: { place: { pool_id: 2 } },
         hierarchy_linked_object: { field: 'note.parent' },
         eas_field: 'note.image',
-        mapping_recipe_configs: { recipe: { params: { quality: 3 } } },
         update_search_field: 'note.code',
       },
     }

@@ -147,6 +147,9 @@ describe('a mail of a share', () => {
       [refused.status, refused.body.code, refused.body.parameters.quota],
       [429, 'QuotaExceeded', 'svc.quotas.mails'],
     )
+    const used = async () =>
+      (await it.svc.db.query(`select count::int from quota_use where quota = 'svc.quotas.mails'`)).rows
+    assert.deepEqual(await used(), [], 'a refusal counts nothing')
     await configure('email/from', '')
     const unsent = await it.reader.post('/collection', body)
     assert.deepEqual([unsent.status, unsent.body.parameters.path], [400, 'body._acl[0].send_email_notification'])

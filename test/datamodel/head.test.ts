@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import type { Json } from '../support/client.ts'
+import { startMuseum } from '../support/seed/museum.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
 import { commitModel, everyType, userWith } from './support.ts'
 
@@ -360,4 +362,44 @@ test('nothing is written while the instance is read-only', async () => {
     assert.deepEqual([answer.status, answer.body.code], [400, 'ReadOnlyMode'], path)
   }
   assert.equal((await root.get('/schema/user/HEAD')).status, 200)
+})
+
+test('the mask _all_fields of a version has each object type with all of its fields, and in the format long their columns', async () => {
+  await using museum = await startMuseum()
+  const root = museum.svc.as('root')
+  const { status, body } = await root.get('/mask/CURRENT/_all_fields', { format: 'long' })
+  assert.equal(status, 200, JSON.stringify(body))
+  assert.deepEqual(
+    body.masks.map(({ name, table_name_hint: table }: Json) => [name, table]).sort(),
+    ['loan', 'person', 'place', 'topic', 'work'].map((table) => ['_all_fields', table]),
+  )
+  const fieldsOf = (mask: Json): string[] => mask.fields.map((field: Json) => `${field.kind} ${field.full_name}`)
+  const work = body.masks.find(({ table_name_hint: table }: Json) => table === 'work')
+  const title = work.fields.find(({ column }: Json) => column.name === 'title')
+  assert.deepEqual([title.kind, title.column.type, title.column.custom_settings], ['field', 'text_l10n_oneline', {}])
+  const all = fieldsOf(work)
+  for (const one of [
+    'field work.title',
+    'link work.creator',
+    'linked-table work._nested:work__material',
+    'reverse-linked-table work._reverse_nested:loan:work',
+  ]) {
+    assert.ok(all.includes(one), `${one} in ${all.join(', ')}`)
+  }
+  const material = work.fields.find(({ full_name: name }: Json) => name === 'work._nested:work__material')
+  assert.ok(fieldsOf(material.mask).length > 2 || material.mask.fields.length > 2)
+  // What stands behind it does not lead back.
+  const loan = work.fields.find(({ full_name: name }: Json) => name === 'work._reverse_nested:loan:work')
+  assert.deepEqual(
+    loan.mask.fields.map(({ column_name_hint: name }: Json) => name),
+    ['borrower', 'due'],
+  )
+  const plain = (await root.get('/mask/HEAD/_all_fields')).body
+  assert.equal(plain.masks.length, 5)
+  assert.equal(plain.masks[0].fields[0].column, undefined)
+  // What it shows can be sent as a mask of one's own.
+  const { body: head } = await root.get('/mask/HEAD')
+  const own = { ...plain.masks.find(({ table_name_hint: table }: Json) => table === 'work'), name: 'work__everything' }
+  const saved = await root.post('/mask/HEAD', { ...head, masks: [...head.masks, own] })
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
 })

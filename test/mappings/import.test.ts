@@ -356,12 +356,13 @@ suite('metadata of files as objects', () => {
       'x',
     )
     for (const query of [
-      { mapping: 1, mapping_recipe_configs: '{"ocr": {}}' },
       { mapping: 1, mapping_recipe_configs: '[' },
       { mapping: 'standard', mapping_recipe_configs: '{}' },
     ]) {
       assert.equal((await list(query)).body.code, 'UrlParameterNotSupported', JSON.stringify(query))
     }
+    const recipe = await list({ mapping: 1, mapping_recipe_configs: '{"ocr": {}}' })
+    assert.deepEqual([recipe.status, recipe.body.parameters.path], [400, 'mapping_recipe_configs.ocr'])
     const nobody = await archive.svc.as(null).get(`/eas/${_id}`, { mapping: 1, objecttype: 'photo' })
     assert.deepEqual([nobody.status, nobody.body.code], [403, 'InsufficientRights'])
   })

@@ -126,7 +126,7 @@ suite('mappings', () => {
     const { id } = made.body
     assert.deepEqual(
       [made.body.idTable, made.body.limited_extensions, made.body.custom, made.body.profile_type],
-      [table, ['jpg', 'tif'], true, { exiftool_import: true, exiftool_export: false }],
+      [table, ['jpg', 'tif'], true, { exiftool_import: true, exiftool_export: false, plugins_import: true }],
     )
     const [title, own] = made.body.fields
     assert.deepEqual(
@@ -183,13 +183,13 @@ suite('mappings', () => {
     const cases: [object, string | RegExp, string?][] = [
       [{ profile: 'none.yml' }, 'body.profile'],
       [{ ...fields(), idTable: 4711 }, 'body.idTable'],
-      [{ ...fields(), recipe_configs: { ocr: {} } }, 'body.recipe_configs'],
+      [{ ...fields(), recipe_configs: { ocr: {} } }, 'body.recipe_configs.ocr'],
       [{ ...fields(), profile_type: { dc_export: true } }, 'body.profile_type.dc_export'],
       [{ ...fields(), profile_type: { xml_export: true } }, 'body.profile_type.xml_export'],
       [{ profile: 'dc.yml', limited_extensions: ['jpg'] }, 'body.limited_extensions'],
       [{ profile: 'dc.yml', fields: [{ name: 'title', xml_import: [{ search: 'XMP-dc:Title' }] }] }, 'body.fields[0]'],
       [{ profile: 'dc.yml', fields: [{ name: 'title', type: 'Input' }] }, 'body.fields[0]'],
-      [{ ...fields(), profile_type: { plugins_import: true } }, 'body.profile_type.plugins_import'],
+      [{ profile: 'dc.yml', profile_type: { plugins_import: true } }, 'body.profile_type.plugins_import'],
       [fields({ name: 'nothing' }), 'body.fields[0].name'],
       [fields({ name: 'title' }, { name: 'title' }), '', 'DatabaseUniqueKeyViolation'],
       [fields({ name: 'title', strategy_import: 'first' }), 'body.fields[0].strategy_import'],
@@ -272,7 +272,8 @@ suite('mappings', () => {
     const path = 'body[0].objecttype.mapping_image_import_recipe_configs'
     for (const mapping_image_import of ['none', id]) {
       const answer = await set({ mapping_image_import, ...recipes })
-      assert.deepEqual([answer.status, answer.body.parameters.path], [400, path])
+      const place = mapping_image_import === 'none' ? path : `${path}.ocr`
+      assert.deepEqual([answer.status, answer.body.parameters.path], [400, place])
     }
     assert.equal((await set({ mapping_image_import: id, mapping_image_import_recipe_configs: {} })).status, 200)
     assert.deepEqual((await current()).mapping_image_import_recipe_configs, {})

@@ -44,6 +44,7 @@ export async function startArchive(options: TestServiceOptions = {}): Promise<Ar
           iso: 'number',
           f_number: 'double',
           secret: 'text_oneline',
+          about: 'link:topic',
           file: 'eas',
         },
         nested: {

@@ -450,7 +450,7 @@ test('whatever of recipes is for another service is named, and keeps no plugin f
     )
     const config = 'fas_config.produce_config'
     assert.deepEqual(plugin.unsupported.toSorted(), [
-      'fas_config.cookbooks.0.recipes.dynamic.dynamic',
+      'fas_config.cookbooks.0.recipes.dynamic.dynamic.exec.commands',
       'fas_config.cookbooks.0.recipes.match.execs.0.match',
       'fas_config.cookbooks.0.recipes.path.execs.0.commands.0.args.4.file.name',
       `${config}.classes.image.versions.0.custommetadata`,
@@ -462,7 +462,6 @@ test('whatever of recipes is for another service is named, and keeps no plugin f
       `${config}.classes.image.versions.5.recipename`,
       `${config}.classes.image.versions.6.recipename`,
       `${config}.classes.vector3d`,
-      `${config}.custommetadata.0.metadata_request_only`,
       `${config}.custommetadata.0.recipename`,
       `${config}.custommetadata.1.includeversions`,
       `${config}.custommetadata.2.recipename`,

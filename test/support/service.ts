@@ -131,6 +131,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     pluginMemory: 512,
     pluginOutput: 16,
     pluginPlaces: 4,
+    pluginVersionConvention: null,
     outgoingAnswerLimit: 4 * 1024 * 1024,
     outgoingTimeout: 120,
     fileFolders: [],

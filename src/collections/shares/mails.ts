@@ -1,12 +1,11 @@
-/** Mails about shared collections, each in the language of its reader. */
-import type { Mail, MailService } from '../../mail/service.ts'
+/** Mails that tell people of a collection that is shared with them, each in the language of its reader. */
+import type { Mail, MailQuota, MailService } from '../../mail/service.ts'
 import type { AccountUuids, mailRecipients } from '../../people/service.ts'
 import { findUsers } from '../../people/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { badRequest } from '../../platform/errors.ts'
 import { callerOf } from '../../platform/limits/callers.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import { useHourly } from '../../platform/postgres/hourly-quotas.ts'
 import { html } from '../../platform/values/html.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 import { languageOf, type OwnTexts } from '../../signin/service.ts'
@@ -25,8 +24,7 @@ export interface ShareMailDeps {
   /** Languages of front ends, for readers without a language setting. */
   readonly languages: () => readonly string[]
   readonly externalUrl: string
-  /** Most recipients of one user's mails in an hour. */
-  readonly most: number
+  readonly mailQuota: MailQuota
   readonly clock: () => Date
 }
 
@@ -34,16 +32,60 @@ type Told = Pick<CollectionFields, 'displayname' | 'uuid'> & { readonly id: numb
 
 export type ShareMails = ReturnType<typeof createShareMails>
 
+/** Recipients that are counted for a request, and those of them to whom it has written. */
+export interface MailBudget {
+  readonly counted: number
+  written: number
+}
+
+/** There are more recipients than were counted. */
+class Uncounted extends Error {
+  readonly recipients: number
+  constructor(recipients: number) {
+    super(`${recipients} recipients are not counted yet`)
+    this.recipients = recipients
+  }
+}
+
 export function createShareMails(deps: ShareMailDeps) {
-  const { mail } = deps
+  const { mail, mailQuota } = deps
 
   /**
-   * Queues the mails, in the transaction of the grants.
-   * @throws {AppError} `QuotaExceeded`, or where no mail can be sent
+   * Does work whose transaction sends mails. How many there are is known within it only, and they are counted outside: so work
+   * that comes to uncounted mails is rolled back, and done once more when they are. Not used ones are given back.
+   * @throws {AppError} `QuotaExceeded`, and what the work throws
+   */
+  async function withinQuota<T>(actor: Actor, work: (budget: MailBudget) => Promise<T>): Promise<T> {
+    const caller = callerOf(actor, actor.remoteAddr)
+    let counted = 0
+    for (;;) {
+      const budget: MailBudget = { counted, written: 0 }
+      let done = false
+      let wanted = 0
+      try {
+        const result = await work(budget)
+        done = true
+        return result
+      } catch (error) {
+        if (!(error instanceof Uncounted)) throw error
+        wanted = error.recipients
+      } finally {
+        const unused = counted - (done ? budget.written : 0)
+        if (unused > 0) await mailQuota.giveBack(caller, unused)
+      }
+      await mailQuota.reserve(caller, wanted)
+      counted = wanted
+    }
+  }
+
+  /**
+   * Queues them, in the transaction of the grants, which `withinQuota` has begun.
+   * @throws {AppError} where no mail can be sent
    */
   async function send(
     tx: Tx,
     actor: Actor,
+    budget: MailBudget,
     notices: readonly (Notice & { readonly collection: Told })[],
   ): Promise<void> {
     const [first] = notices
@@ -61,8 +103,8 @@ export function createShareMails(deps: ShareMailDeps) {
       })),
     )
     if (due.length === 0) return
-    const share = { caller: callerOf(actor, actor.remoteAddr), mostRows: deps.most }
-    await useHourly(tx, { rows: 'svc.quotas.mails' }, [share], { rows: due.length })
+    if (due.length > budget.counted) throw new Uncounted(due.length)
+    budget.written = due.length
     const ids = [...new Set(due.map(({ reader }) => reader.userId))]
     const users = new Map((await findUsers(tx, ids)).map((user) => [user.id, user]))
     const uuids = await deps.accountUuids.read(tx, ids)
@@ -147,7 +189,7 @@ ${message === '' ? '' : html`<p>${of}</p><blockquote style="white-space: pre-lin
     }
   }
 
-  return { send }
+  return { send, withinQuota }
 }
 
 function isPerson(who: StoredGrant['who']): who is `u${number}` | `g${number}` {

@@ -12,6 +12,7 @@ import { readFiles } from '../records/store.ts'
 import { awaitVersion } from './make/await-version.ts'
 import { createProduce, type ProduceJob } from './make/produce.ts'
 import { createRenditionListeners } from './make/rendition-listeners.ts'
+import { createAnswers } from './plan/answers.ts'
 import { createDescribe, type DescribeDeps, metadataJob } from './plan/describe.ts'
 import { createFairPriority } from './plan/fair-priority.ts'
 import { createFirstRenditions, type NewFileJob, newFileJob } from './plan/first-renditions.ts'
@@ -54,6 +55,7 @@ export type RenditionConfig = Pick<
   | 'ffmpeg'
   | 'ffprobe'
   | 'soffice'
+  | 'readOnly'
 >
 
 export interface RenditionOptions
@@ -115,6 +117,7 @@ export async function createRenditions(options: RenditionOptions) {
     saying: (type) => own.saying(type),
     make: (...given) => own.make(...given),
     say: (...given) => own.say(...given),
+    ask: (...given) => own.ask(...given),
   }
   const tools = { programs, folders, schedule: scheduleIn, listeners, recipePrograms }
   const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
@@ -155,7 +158,17 @@ export async function createRenditions(options: RenditionOptions) {
     folders,
     viewers,
 
-    /** Sets the programs for recipes: they are built later than this service. */
+    /** What recipes say of files when a mapping asks for it; see `createAnswers`. */
+    ask: createAnswers({
+      db,
+      events: options.events,
+      folders,
+      storeOf: options.locations.storeOf,
+      programs: recipePrograms,
+      readOnly: config.readOnly,
+    }),
+
+    /** Runs recipes by these from now on: they are built later. */
     useRecipes(programs: RecipePrograms): void {
       own = programs
     },

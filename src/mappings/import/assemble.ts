@@ -1,18 +1,21 @@
 import type { Column, Table } from '../../datamodel/model.ts'
-import type { Strategy } from '../model.ts'
+import type { FieldOfRecipe, Strategy } from '../model.ts'
 import type { FieldPath } from '../paths.ts'
 import { convert, type Value } from './convert.ts'
-import type { Reading, TagReader } from './read-tags.ts'
+import type { Reading } from './read-tags.ts'
 
-/** A field to be filled: its tags, the best first, and the paths for their values. */
+/** A field that is to be filled: the tags to look for, the best first, or what a recipe says; and where their values go. */
 export interface Target {
   readonly searches: readonly string[]
+  /** null: it is a field of tags. */
+  readonly recipe: FieldOfRecipe | null
   readonly paths: readonly FieldPath[]
   readonly strategy: Strategy
 }
 
 /** A link to an object to be found, or made, by values of its columns; the first one is the key. */
 export interface WantedLink {
+  readonly link: Column
   readonly target: Table
   readonly columns: readonly Column[]
   readonly values: readonly Value[]
@@ -37,11 +40,16 @@ interface Collected {
   values: readonly Value[]
 }
 
-/** The metadata of a file as an object, whose type is the first step of all paths. */
-export function assemble(targets: readonly Target[], read: TagReader, languages: readonly string[]): Assembled {
+/** What a file says, as an object of the type that all paths begin with. */
+export function assemble(
+  targets: readonly Target[],
+  read: (target: Target) => Reading | null,
+  languages: readonly string[],
+): Assembled {
   const collected = new Map<string, Collected>()
-  for (const { searches, paths, strategy } of targets) {
-    const reading = firstReading(searches, read)
+  for (const target of targets) {
+    const { paths, strategy } = target
+    const reading = read(target)
     if (!reading) continue
     for (const path of paths) {
       if (!path.column) continue
@@ -54,14 +62,6 @@ export function assemble(targets: readonly Target[], read: TagReader, languages:
     }
   }
   return build([...collected.values()])
-}
-
-function firstReading(searches: readonly string[], read: TagReader): Reading | null {
-  for (const search of searches) {
-    const found = read(search)
-    if (found) return found
-  }
-  return null
 }
 
 function keyOf({ nested, link, column }: FieldPath): string {
@@ -109,6 +109,7 @@ function build(collected: readonly Collected[]): Assembled {
       const row = rowAt(block, nested, index, rowsOf)
       if (link?.target) {
         links.push({
+          link,
           target: link.target,
           columns: group.flatMap(({ path }) => path.column ?? []),
           values: group.map(({ values }) => values[index]),

@@ -6,10 +6,10 @@ import type { Value } from './convert.ts'
 
 export interface LinkDeps {
   readonly find: (wanted: readonly WantedValues[]) => Promise<readonly (readonly FoundByValue[])[]>
-  /** The mask for new objects of the type. */
-  readonly maskOf: (target: WantedLink['target']) => Mask
-  /** The pool for new objects of types with pools; null: none can be made. */
-  readonly pool: number | null
+  /** The mask that new objects of the type are made with in a pool. */
+  readonly maskOf: (target: WantedLink['target'], pool: number | null) => Mask
+  /** Where new objects behind the link go; null: they have no pool, so those of types with pools cannot be made. */
+  readonly poolOf: (link: Column) => number | null
 }
 
 type Texts = Readonly<Record<string, string>>
@@ -90,14 +90,15 @@ function existing({ target }: WantedLink, { systemObjectId, id }: FoundByValue):
 
 /** Null where the mask does not allow writing the columns, or the object would have no pool. */
 function created(
-  { target, columns, values }: WantedLink,
-  { maskOf, pool }: LinkDeps,
+  { link, target, columns, values }: WantedLink,
+  { maskOf, poolOf }: LinkDeps,
   made: Map<string, Record<string, unknown>>,
 ): Record<string, unknown> | null {
   const name = `${columns[0]?.id} ${JSON.stringify(values[0])}`
   const known = made.get(name)
   if (known) return known
-  const mask = maskOf(target)
+  const pool = poolOf(link)
+  const mask = maskOf(target, pool)
   const writable = (column: Column): boolean => mask.fieldByColumn.get(column.name)?.mode === 'edit'
   if (!columns.every(writable) || (target.poolLink && pool === null)) return null
   const fields = columns.flatMap((column, index) =>

@@ -1,22 +1,25 @@
 /** Metadata of files as objects that can be saved. */
-import type { Mask, Model, Table } from '../../datamodel/model.ts'
+import type { Column, Mask, Model, Table } from '../../datamodel/model.ts'
 import type { FileMetadata } from '../../files/service.ts'
 import type { FoundByValue, WantedValues } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
+import type { RecipeConfigs } from '../../plugins/service.ts'
 import type { RightsService } from '../../rights/service.ts'
 import { tagsOf } from '../check.ts'
-import { type SettingsDeps, standardMapping } from '../effective.ts'
+import { recipeConfigsOf, type SettingsDeps, standardMapping } from '../effective.ts'
 import { type Mapping, ownMappingId } from '../model.ts'
 import { type FieldPath, fromStored, importable, pathByName } from '../paths.ts'
 import { fieldsOf } from '../profiles.ts'
+import { definedBy, readConfigs } from '../recipes.ts'
 import type { MappingService } from '../service.ts'
+import { type AskDeps, askRecipes } from './ask-recipes.ts'
 import { assemble, type Target, type WantedLink } from './assemble.ts'
 import { resolveLinks } from './links.ts'
-import { tagReader } from './read-tags.ts'
+import { type Reading, type TagReader, tagReader } from './read-tags.ts'
 
-export interface ImportDeps extends SettingsDeps {
+export interface ImportDeps extends SettingsDeps, AskDeps {
   readonly db: Parameters<MappingService['find']>[0]
   readonly datamodel: { current(): Model }
   readonly mappings: Pick<MappingService, 'find' | 'profile'>
@@ -41,8 +44,12 @@ export interface MappingQuery {
 
 /** The query of an upload, which has further members. */
 interface UploadQuery extends MappingQuery {
-  /** The pool for new objects named by files; absent: the same pool. */
+  /** What its collection tells the recipes of the mapping. */
+  readonly recipeConfigs?: RecipeConfigs
+  /** Where objects go that are made because files name them; absent: into the same pool. */
   readonly linked_pool_id?: number
+  /** The same for those behind certain links. */
+  readonly linkedPools?: ReadonlyMap<Column, number>
 }
 
 /** `_mapped_metadata` of files; files without metadata, and files of other types than the mapping's, are missing. */
@@ -66,20 +73,35 @@ export function createMetadataImport(deps: ImportDeps): MetadataImport {
     const use = await chosenMapping(deps, actor, query)
     if (!use) return new Map()
     const { mapping, table, mask, pool } = use
+    const { linkedPools = new Map<Column, number>() } = query
     const linkedPool = query.linked_pool_id ?? pool
     if (linkedPool !== null && linkedPool !== pool) await requirePool(deps, actor, linkedPool, 'linked_pool_id')
+    for (const [link, id] of linkedPools) await requirePool(deps, actor, id, `linked_object_pools.${link.name}`)
+    const poolOf = (link: Column): number | null =>
+      link.target?.poolLink ? (linkedPools.get(link) ?? linkedPool) : null
     const metadata = await deps.metadata(actor, ids)
+    const own = query.recipeConfigs ?? readRecipes(mapping, query.mapping_recipe_configs)
     const targets = targetsOf(deps, mapping, table, mask)
+    const files = new Map([...metadata].filter(([, { extension }]) => takes(mapping, extension)))
+    const asking = {
+      mapping,
+      names: new Set(targets.flatMap(({ recipe }) => recipe?.name ?? [])),
+      configs: [own, recipeConfigsOf(deps, table.id, mapping.id)],
+    }
+    const saidOf = await askRecipes(deps, actor, asking, files)
     const languages = deps.languages()
     const objects = new Map<number, object>()
     const links: WantedLink[] = []
     const ends: (() => void)[] = []
     const yielder = createYielder()
     for (const id of ids) {
-      const file = metadata.get(id)
-      if (!file || (mapping.extensions.length > 0 && !mapping.extensions.includes(file.extension))) continue
+      const file = files.get(id)
+      if (!file) continue
       if (yielder.due()) await yielder.yield()
-      const made = assemble(targets, tagReader(file.tags), languages)
+      const tags = tagReader(file.tags)
+      const read = ({ searches, recipe }: Target): Reading | null =>
+        recipe ? saidOf(id, recipe) : firstReading(searches, tags)
+      const made = assemble(targets, read, languages)
       links.push(...made.links)
       ends.push(made.prune)
       const _pool = table.poolLink && pool !== null ? { _pool: { pool: { _id: pool } } } : {}
@@ -87,8 +109,8 @@ export function createMetadataImport(deps: ImportDeps): MetadataImport {
     }
     await resolveLinks(links, {
       find: (wanted) => deps.find(actor, wanted),
-      maskOf: (target) => deps.maskOf(target, target.poolLink ? linkedPool : null),
-      pool: linkedPool,
+      maskOf: deps.maskOf,
+      poolOf,
     })
     for (const end of ends) end()
     return objects
@@ -105,10 +127,25 @@ function assertSensible(query: MappingQuery): void {
   const further = { objecttype, mask, pool_id, mapping_recipe_configs: recipes }
   const alone = Object.entries(further).find(([, value]) => value !== undefined)
   if (mapping === undefined && alone) throw unsupported(alone[0], alone[1], 'it goes with mapping')
-  if (recipes === undefined) return
-  if (mapping === 'standard') throw unsupported('mapping_recipe_configs', recipes, 'it goes with the id of a mapping')
-  const [recipe] = Object.keys(parsed(recipes))
-  if (recipe !== undefined) throw unsupported('mapping_recipe_configs', recipe, 'the mapping takes no such recipe')
+  if (recipes !== undefined && mapping === 'standard')
+    throw unsupported('mapping_recipe_configs', recipes, 'it goes with the id of a mapping')
+}
+
+/** What a request tells recipes: those of the mapping, and what people may set of them. @throws {AppError} */
+function readRecipes(mapping: Mapping, text: string | undefined): RecipeConfigs {
+  if (text === undefined) return {}
+  return readConfigs(parsed(text), definedBy(mapping), { path: 'mapping_recipe_configs', by: 'user' })
+}
+
+const takes = ({ extensions }: Mapping, extension: string): boolean =>
+  extensions.length === 0 || extensions.includes(extension)
+
+function firstReading(searches: readonly string[], read: TagReader): Reading | null {
+  for (const search of searches) {
+    const found = read(search)
+    if (found) return found
+  }
+  return null
 }
 
 function parsed(text: string): object {
@@ -190,7 +227,8 @@ function targetsOf({ datamodel, mappings }: ImportDeps, mapping: Mapping, table:
         : field.sources.map((source) => (source.kind === 'field' ? fromStored(model, source.path) : null))
     const paths = named.filter((path) => path !== null).filter((path) => path.root === table && lets(mask, path))
     const searches = tagsOf(field, own).imports.map(({ search }) => search)
-    return paths.length === 0 ? [] : [{ searches, paths, strategy: field.strategy ?? own?.strategy ?? 'replace' }]
+    const strategy = field.strategy ?? own?.strategy ?? 'replace'
+    return paths.length === 0 ? [] : [{ searches, recipe: field.recipe ?? null, paths, strategy }]
   })
 }
 

@@ -82,6 +82,7 @@ export async function runSaveCallbacks(
   deps: ObjectDeps,
   request: SaveRequest,
   deadline: Deadline,
+  behind: (work: Promise<unknown>) => void,
 ): Promise<CallbackOutcome> {
   const { actor, body, options } = request
   assertOptions(actor, options)
@@ -94,6 +95,7 @@ export async function runSaveCallbacks(
     objects: body.length,
     deadline,
     facts: request.facts,
+    behind,
     first: request.callbacks,
     async look(context, said, consider) {
       const { items, kept } = await prepare(context, request, said)

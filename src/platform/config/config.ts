@@ -174,6 +174,8 @@ export interface Config extends LaneSettings {
   readonly pluginOutput: number
   /** Programs of one plugin that run at the same time. */
   readonly pluginPlaces: number
+  /** Of what they save themselves; null: as the instance. */
+  readonly pluginVersionConvention: VersionConvention | null
   /** Bytes of an answer of another server. */
   readonly outgoingAnswerLimit: number
   /** Seconds for one exchange with it. */

@@ -447,6 +447,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     4,
     'Programs of one plugin that run at the same time; further calls of that plugin wait.',
   ),
+  pluginVersionConvention: key(
+    'svc.plugins.versionConvention',
+    'SVC_PLUGIN_VERSION_CONVENTION',
+    nullable(oneOf('stored', 'next')),
+    null,
+    'Which `_version` programs of plugins and webhooks send with the tokens that they are given; without it that of `svc.objects.versionConvention`. Plugins that were written for other services with this interface send `next`.',
+  ),
   outgoingAnswerLimit: key(
     'svc.outgoing.answerLimit',
     'SVC_OUTGOING_ANSWER_LIMIT',

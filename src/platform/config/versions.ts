@@ -4,15 +4,20 @@ import type { Config, VersionConvention } from './config.ts'
 
 export type { VersionConvention } from './config.ts'
 
-/** The convention of the client behind a request. One token has one convention, so no update is lost. */
+/** The client of sessions that are made for one call of a program. */
+export const callClient = 'plugin'
+
+/** Which of them the client behind a request keeps to. One token has one convention, so no update is lost. */
 export type ConventionOf = (actor: Actor) => VersionConvention
 
 /** The convention of the client that signed in, if its configuration has one; else that of the instance (decisions.md, 88). */
 export function clientConventions({
   versionConvention,
   oauthClients,
-}: Pick<Config, 'versionConvention' | 'oauthClients'>): ConventionOf {
+  pluginVersionConvention,
+}: Pick<Config, 'versionConvention' | 'oauthClients' | 'pluginVersionConvention'>): ConventionOf {
   const own = new Map(oauthClients.map(({ id, versionConvention: said }) => [id, said ?? versionConvention]))
+  own.set(callClient, pluginVersionConvention ?? versionConvention)
   return ({ session }) => (session && own.get(session.clientId)) ?? versionConvention
 }
 

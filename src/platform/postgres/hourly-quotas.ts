@@ -65,12 +65,49 @@ export async function useHourly(
   return used
 }
 
-/** Returns one to each caller, for something that was counted but then did not happen. */
-export async function refundHourly(db: Queryable, quota: HourlyQuota, callers: readonly string[]): Promise<void> {
+/**
+ * Counts so many for one caller where all of them fit, and else none: one statement with a commit of its own, before the
+ * transaction that uses them. What is not used is given back by `refundHourly`.
+ * @throws {AppError} `QuotaExceeded`
+ */
+export async function reserveHourly(
+  db: Queryable,
+  quota: HourlyQuota,
+  { caller, mostRows }: Pick<HourlyShare, 'caller' | 'mostRows'>,
+  rows: number,
+): Promise<void> {
+  if (rows > mostRows) throw quotaExceeded(quota.rows, mostRows, 3600)
+  const counted = await db.query<{ added: boolean }>(
+    `insert into quota_use as q (quota, caller, until, count, bytes) values ($1, $2, now() + interval '1 hour', $3, 0)
+     on conflict (quota, caller) do update set
+       until = case when q.until <= now() then excluded.until else q.until end,
+       count = case when q.until <= now() then 0 else q.count end + excluded.count
+     where case when q.until <= now() then 0 else q.count end + excluded.count <= $4
+     returning xmax = 0 as added`,
+    [quota.rows, caller, rows, mostRows],
+    'quota_reserve',
+  )
+  if (counted.rows[0]?.added) await forgetPast(db)
+  if (counted.rows.length > 0) return
+  const { rows: found } = await db.query<{ seconds: number }>(
+    `select ceil(extract(epoch from until - now()))::int as seconds from quota_use where quota = $1 and caller = $2`,
+    [quota.rows, caller],
+    'quota_seconds',
+  )
+  throw quotaExceeded(quota.rows, mostRows, found[0]?.seconds ?? 0)
+}
+
+/** Gives back so many each, where what was counted turns out not to count. */
+export async function refundHourly(
+  db: Queryable,
+  quota: HourlyQuota,
+  callers: readonly string[],
+  rows = 1,
+): Promise<void> {
   if (callers.length === 0) return
   await db.query(
-    'update quota_use set count = greatest(0, count - 1) where quota = $1 and caller = any($2::text[])',
-    [quota.rows, callers],
+    'update quota_use set count = greatest(0, count - $3::int) where quota = $1 and caller = any($2::text[])',
+    [quota.rows, callers, rows],
     'quota_refund',
   )
 }

@@ -78,14 +78,14 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
   /** Sends the objects to the program, and reads its whole answer, with the objects in it. */
   async function askWhole(
     { plugin, program }: { plugin: Plugin; program: Program },
-    change: Pick<PendingChange, 'actor' | 'deadline' | 'request'>,
+    change: Pick<PendingChange, 'actor' | 'behind' | 'deadline' | 'request'>,
     objects: readonly PendingObject[],
     more: Readonly<Record<string, unknown>> = {},
   ): Promise<{ readonly replacements: readonly Replacement[]; readonly body: unknown }> {
-    const { actor, deadline, request = null } = change
+    const { actor, behind, deadline, request = null } = change
     using waiting = signalOf(deadline)
     const answered = await caller.run(
-      { plugin, program, actor, request, more, signal: waiting.signal },
+      { plugin, program, actor, request, more, signal: waiting.signal, behind },
       async (call) => {
         const input = await payloadOf(call.info, objects, tableOf)
         return program.keep ? ofKept(call, { plugin, program }, input) : once(call, program, input)

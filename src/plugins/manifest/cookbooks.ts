@@ -3,16 +3,19 @@ import { AppError } from '../../platform/errors.ts'
 import {
   type AddedMetadata,
   type AddedRendition,
+  type AskedRecipe,
   ofMetadata,
   type Produce,
+  type Program,
   type Recipe,
   type RecipeArgument,
   type RecipeClass,
   type RecipeCommand,
   type UsedRecipe,
 } from './model.ts'
-import { shortest } from './programs.ts'
+import { readSingleProgram, shortest } from './programs.ts'
 import type { Place } from './reader.ts'
+import { paramsOfRun, readParams } from './recipe-params.ts'
 
 const classes: readonly RecipeClass[] = ['audio', 'image', 'office', 'video']
 
@@ -26,20 +29,35 @@ export function readProduce(place: Place, plugin: string): Produce {
   // An earlier release did not read these files: its stored manifests contain only their names.
   if ([config, ...books].some(({ value }) => typeof value === 'string')) {
     place.ignored.add(place.path)
-    return { renditions: [], metadata: [] }
+    return { renditions: [], metadata: [], asked: [] }
   }
   const recipes = new Map(books.flatMap((book) => readCookbook(book, plugin)))
   config.knows('classes', 'custommetadata')
+  const metadata = config
+    .at('custommetadata')
+    .items(mostRows)
+    .flatMap((entry) => usable(entry, readMetadata(recipes)) ?? [])
   return {
     renditions: config
       .at('classes')
       .members(mostRows)
       .flatMap(([kind, entry]) => readClass(kind, entry, recipes)),
-    metadata: config
-      .at('custommetadata')
-      .items(mostRows)
-      .flatMap((entry) => usable(entry, readMetadata(recipes)) ?? []),
+    metadata: metadata.filter(({ onRequest }) => !onRequest),
+    asked: [...recipes].flatMap(([name, recipe]) => askedRecipe(name, recipe, metadata) ?? []),
   }
+}
+
+/** Mappings ask it with the parameters and for the files that the plugin says first, or else as it is. */
+function askedRecipe(name: string, recipe: Recipe, metadata: readonly AddedMetadata[]): AskedRecipe | null {
+  const { dynamic, displayname, params, extensions, ...how } = recipe
+  if (!dynamic) return null
+  const said = metadata.find((one) => one.recipe.name === name)
+  const used = said ?? {
+    extensions,
+    recipe: { ...how, extensions, name, params: paramsOfRun(params, []) },
+    onRequest: true,
+  }
+  return { ...used, displayname, params, dynamic }
 }
 
 type Recipes = ReadonlyMap<string, Recipe>
@@ -71,11 +89,8 @@ function usable<T>(entry: Place, read: (entry: Place) => T | null): T | null {
   }
 }
 
-/** Null: it has a member without effect here, so it is not used. */
-function readRecipe(entry: Place): Recipe | null {
-  entry.knows('class', 'description', 'displayname', 'extensions', 'params', 'execs', 'metadata')
-  // Recipes that run when a mapping asks for them.
-  if (!entry.at('dynamic').absent) return null
+function readRecipe(entry: Place): Recipe {
+  entry.knows('class', 'description', 'displayname', 'dynamic', 'extensions', 'params', 'execs', 'metadata')
   const kind = entry.at('class').text(64)
   const known = ([...classes, ofMetadata] as const).find((one) => one === kind)
   const [exec, ...others] = entry.at('execs').items(20)
@@ -91,10 +106,9 @@ function readRecipe(entry: Place): Recipe | null {
   const recipe = {
     path: entry.path,
     extensions: readExtensions(entry.at('extensions')),
-    params: entry
-      .at('params')
-      .members(mostRows)
-      .map(([name]) => name),
+    params: readParams(entry.at('params')),
+    displayname: entry.at('displayname').texts(),
+    dynamic: entry.at('dynamic').absent ? null : readDynamic(entry.at('dynamic')),
     service: exec.at('service').text(64),
     seconds: shortest(seconds ?? exec.at('timeout').seconds()),
     extension: exec.at('extension').absent ? null : readExtension(exec.at('extension')),
@@ -112,9 +126,17 @@ function readRecipe(entry: Place): Recipe | null {
   )
   if (known !== ofMetadata && targets.length !== 1)
     throw exec.at('commands').wrong('commands with one argument file_out')
+  if (known !== ofMetadata && recipe.dynamic)
+    throw entry.at('dynamic').wrong(`left out of recipes of the class ${known}`)
   if (known === ofMetadata && recipe.metadata.length === 0)
     throw entry.at('metadata').wrong('a list of at least one file')
   return { ...recipe, class: known }
+}
+
+function readDynamic(place: Place): Program {
+  const program = readSingleProgram(place)
+  if (program.commands.some(({ givesOutput }) => givesOutput)) return program
+  throw place.at('exec').at('commands').wrong('commands of which one has stdout of the type body')
 }
 
 function readCommand(command: Place): RecipeCommand {
@@ -201,14 +223,13 @@ const readVersion =
 const readMetadata =
   (recipes: Recipes) =>
   (entry: Place): AddedMetadata | null => {
-    const off = ['includeversions', 'metadata_request_only'].filter((key) => entry.at(key).value === false)
-    entry.knows('recipename', 'extensions', 'params', ...off)
+    const off = entry.at('includeversions').value === false ? ['includeversions'] : []
+    entry.knows('recipename', 'extensions', 'params', 'metadata_request_only', ...off)
     const recipe = usedRecipe(entry, recipes)
-    // Recipes for metadata that only a mapping may ask for never run here.
-    if (!recipe || entry.at('metadata_request_only').value === true) return null
+    if (!recipe) return null
     if (recipe.class !== ofMetadata) throw entry.at('recipename').wrong(`a recipe of the class ${ofMetadata}`)
     const extensions = bothOf(readExtensions(entry.at('extensions')), recipe.extensions)
-    return extensions && { extensions, recipe }
+    return extensions && { extensions, recipe, onRequest: entry.at('metadata_request_only').flag() }
   }
 
 /** Null: there is no recipe of that name here. */
@@ -220,9 +241,11 @@ function usedRecipe(entry: Place, recipes: Recipes): UsedRecipe | null {
     return null
   }
   const params = entry.at('params').object()
-  const unknown = Object.keys(params).find((param) => !recipe.params.includes(param))
+  const { dynamic, displayname: _, ...how } = recipe
+  // A dynamic recipe says its further parameters when it is asked.
+  const unknown = Object.keys(params).find((param) => !dynamic && !Object.hasOwn(recipe.params, param))
   if (unknown !== undefined) throw entry.at('params').at(unknown).wrong(`left out: ${name} takes no such parameter`)
-  return { ...recipe, name, params }
+  return { ...how, name, params: { ...params, ...paramsOfRun(recipe.params, [params]) } }
 }
 
 /** Extensions in both lists, where an empty list means all; null: there is none. */

@@ -6,6 +6,7 @@
 
 import type { CustomMember } from '../../datamodel/service.ts'
 import type { ParameterType } from '../../rights/service.ts'
+import type { RecipeParams } from './recipe-params.ts'
 
 /** Texts by language. */
 export type Texts = Readonly<Record<string, string>>
@@ -104,7 +105,10 @@ export interface Recipe {
   readonly class: RecipeClass | typeof ofMetadata
   /** Extensions of the files that it accepts; none: all of the class. */
   readonly extensions: readonly string[]
-  readonly params: readonly string[]
+  readonly params: RecipeParams
+  readonly displayname: Texts
+  /** Says what mappings can take of it, and which further parameters it has; null: mappings take nothing. */
+  readonly dynamic: Program | null
   readonly service: string
   readonly seconds: number | null
   /** The extension of its output; null: that of the file name. */
@@ -114,8 +118,8 @@ export interface Recipe {
   readonly metadata: readonly { readonly file: string; readonly fulltext: boolean }[]
 }
 
-/** A recipe with its parameters. */
-export interface UsedRecipe extends Omit<Recipe, 'params'> {
+/** A recipe as it is used. */
+export interface UsedRecipe extends Omit<Recipe, 'params' | 'displayname' | 'dynamic'> {
   /** `<plugin>:<cookbook>:<recipe>` */
   readonly name: string
   readonly params: Readonly<Record<string, unknown>>
@@ -136,12 +140,23 @@ export interface AddedRendition {
 export interface AddedMetadata {
   readonly extensions: readonly string[]
   readonly recipe: UsedRecipe
+  /** It is run only where a mapping asks for it. */
+  readonly onRequest: boolean
+}
+
+/** A recipe that mappings ask for what it says of a file. */
+export interface AskedRecipe extends AddedMetadata {
+  readonly displayname: Texts
+  /** Those of the recipe itself. */
+  readonly params: RecipeParams
+  readonly dynamic: Program
 }
 
 /** The renditions and metadata that a plugin makes of files. */
 export interface Produce {
   readonly renditions: readonly AddedRendition[]
   readonly metadata: readonly AddedMetadata[]
+  readonly asked: readonly AskedRecipe[]
 }
 
 export interface Manifest {

@@ -9,7 +9,7 @@ import type { Actor } from '../../platform/actor.ts'
 import type { Program, UsedRecipe } from '../manifest/model.ts'
 import type { Plugin, PluginSnapshot } from '../model.ts'
 import { parsedJson } from '../run/answer.ts'
-import type { Call, Caller } from '../run/call.ts'
+import { type Call, type Caller, NoPlace } from '../run/call.ts'
 import { execute } from '../run/execute.ts'
 import type { Services } from '../run/programs.ts'
 import { recipeProgram } from './added.ts'
@@ -29,8 +29,8 @@ export function createRecipePrograms({ plugins, caller, services, systemActor }:
   /** Finds the present recipe: it may have been removed since the rendition was planned. @throws {CannotMake} */
   function find({ name, params }: RecipeProgram): { readonly plugin: Plugin; readonly recipe: UsedRecipe } {
     for (const plugin of plugins().enabled) {
-      const { renditions, metadata } = plugin.manifest.produce
-      const found = [...renditions, ...metadata].find(({ recipe }) => recipe.name === name)
+      const { renditions, metadata, asked } = plugin.manifest.produce
+      const found = [...renditions, ...metadata, ...asked].find(({ recipe }) => recipe.name === name)
       if (found) return { plugin, recipe: { ...found.recipe, params } }
     }
     throw new CannotMake('unavailable', `there is no recipe ${name} here`)
@@ -71,6 +71,23 @@ export function createRecipePrograms({ plugins, caller, services, systemActor }:
       }
     })
   }
+
+  const say: RecipePrograms['say'] = (program, source, signal) =>
+    run(program, source, signal, async (folder, { name, metadata }) => {
+      const values: { text: string; value: unknown }[] = []
+      const texts: string[] = []
+      for (const { file, fulltext } of metadata) {
+        const path = join(folder, file)
+        const size = await sizeOf(path)
+        if (size === null) throw new CannotMake('unreadable', `${name}: its program has written no ${file}`)
+        const most = fulltext ? mostText : mostMetadata
+        if (size > most) throw new CannotMake('unreadable', `${name}: ${file} is longer than ${most} bytes`)
+        const text = await textOf(path)
+        if (fulltext) texts.push(text)
+        else values.push({ text, value: parsedJson(text) })
+      }
+      return { values, texts }
+    })
 
   async function work<T>(
     call: Call,
@@ -138,21 +155,12 @@ export function createRecipePrograms({ plugins, caller, services, systemActor }:
         return made
       }),
 
-    say: (program, source, signal) =>
-      run(program, source, signal, async (folder, { name, metadata }) => {
-        const values: { text: string; value: unknown }[] = []
-        const texts: string[] = []
-        for (const { file, fulltext } of metadata) {
-          const path = join(folder, file)
-          const size = await sizeOf(path)
-          if (size === null) throw new CannotMake('unreadable', `${name}: its program has written no ${file}`)
-          const most = fulltext ? mostText : mostMetadata
-          if (size > most) throw new CannotMake('unreadable', `${name}: ${file} is longer than ${most} bytes`)
-          const text = await textOf(path)
-          if (fulltext) texts.push(text)
-          else values.push({ text, value: parsedJson(text) })
-        }
-        return { values, texts }
+    say,
+
+    ask: (...given) =>
+      say(...given).catch((error: unknown) => {
+        if (error instanceof NoPlace) throw new CannotMake('unavailable', `${given[0].name}: ${error.message}`)
+        throw error
       }),
   }
 }

@@ -45,6 +45,8 @@ export interface CallRequest {
   readonly signal: AbortSignal
   /** The name of a separate set of places, other than that of callbacks and extensions. */
   readonly places?: string
+  /** Takes the end of the call, so that its answer need not wait for it. */
+  readonly behind?: ((work: Promise<unknown>) => void) | undefined
 }
 
 /** All places of the plugin's calls are taken: the caller may try again later. */
@@ -71,6 +73,8 @@ export const mostWaiting = 200
 /** Seconds for which tokens are valid beyond the time of the program. */
 const afterwards = 5
 
+type Issued = Awaited<ReturnType<CallerOptions['tokens']['issue']>>
+
 export type Caller = ReturnType<typeof createCaller>
 
 /** The common parts of all calls of programs: a place among those of the plugin, tokens, `info`, an end. */
@@ -93,10 +97,12 @@ export function createCaller(options: CallerOptions) {
   async function within<T>(request: CallRequest, work: (call: Call) => Promise<T>): Promise<T> {
     const { plugin, program, actor, signal } = request
     const seconds = secondsOf(program)
-    const folder = await folderOf(plugin)
     const other = program.pluginUser ? await pluginUser(plugin, program) : null
     const users = other && other.userId !== actor.userId ? [actor.userId, other.userId] : [actor.userId]
-    const issued = await tokens.issue(users, seconds * program.commands.length + afterwards)
+    const [folder, issued] = await whole(
+      folderOf(plugin),
+      tokens.issue(users, seconds * program.commands.length + afterwards),
+    )
     const [own = '', second = own] = issued.tokens
     const workFolders: string[] = []
     const clean = withoutSecrets([...issued.tokens, ...(request.secrets ?? [])])
@@ -133,11 +139,30 @@ export function createCaller(options: CallerOptions) {
         },
       })
     } finally {
-      await Promise.all([
-        tokens.revoke(issued).catch((error: unknown) => log.warn({ err: error }, 'tokens of a call end by themselves')),
+      const end = Promise.all([
+        revoke(issued),
         ...workFolders.map((made) => rm(made, { recursive: true, force: true }).catch(() => {})),
       ])
+      if (request.behind) request.behind(kept(end))
+      else await end
     }
+  }
+
+  const revoke = (issued: Issued): Promise<void> =>
+    tokens.revoke(issued).catch((error: unknown) => log.warn({ err: error }, 'tokens of a call end by themselves'))
+
+  /** Both at once; tokens for a folder that there is not are taken back. */
+  async function whole(folder: Promise<PluginFolder>, issuing: Promise<Issued>): Promise<[PluginFolder, Issued]> {
+    const [found, issued] = await Promise.allSettled([folder, issuing])
+    if (found.status === 'fulfilled' && issued.status === 'fulfilled') return [found.value, issued.value]
+    if (issued.status === 'fulfilled') await revoke(issued.value)
+    throw found.status === 'rejected' ? found.reason : (issued as PromiseRejectedResult).reason
+  }
+
+  /** The service does not end before it is over. */
+  function kept(work: Promise<unknown>): Promise<unknown> {
+    running.add(work)
+    return work.finally(() => running.delete(work))
   }
 
   function configOf(plugin: Plugin): Record<string, unknown> {
@@ -183,7 +208,8 @@ export function createCaller(options: CallerOptions) {
 
     async close(): Promise<void> {
       closing.abort(new CallbackFailed('was stopped, since the service ends'))
-      await Promise.allSettled(running)
+      // The calls, and what they tidy up behind themselves.
+      while (running.size > 0) await Promise.allSettled(running)
     },
   }
 }

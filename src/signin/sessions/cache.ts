@@ -1,6 +1,6 @@
+import { callClient } from '../../platform/config/versions.ts'
 import { createByteCache, heapBytes } from '../../platform/memory/byte-cache.ts'
 import { compileAccess, type UserAccess } from './access.ts'
-import { callClient } from './call-tokens.ts'
 import type { SessionRow } from './store.ts'
 
 /** The data of a session that requests need. */

@@ -1,11 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { callClient } from '../../platform/config/versions.ts'
 import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import { newToken, tokenHash } from './token.ts'
-
-/** The client and the method of sessions that are created for one call of a program. */
-export const callClient = 'plugin'
 
 export interface CallTokens {
   readonly ids: readonly string[]

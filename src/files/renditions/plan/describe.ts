@@ -82,7 +82,8 @@ export function createDescribe(deps: DescribeDeps) {
     // A missing program may be installed later; a broken file stays broken.
     const [problem] = [...problems].sort((a, b) => Number(b.kind === 'unavailable') - Number(a.kind === 'unavailable'))
     const lacking = said.unsaid.find(({ problem: one }) => one.kind === 'unavailable')?.problem
-    const ended = endOf(tags !== null, problem?.kind === 'unavailable' ? problem : (lacking ?? problem))
+    // Of the file itself: what others say of it is kept, and makes it no readable file.
+    const ended = endOf(told.tags !== null, problem?.kind === 'unavailable' ? problem : (lacking ?? problem))
     await db.transaction(async (tx) => {
       if (!(await store.lockOriginal(tx, fileId, original.sha256))) return
       // Metadata found by others meanwhile stays.

@@ -30,6 +30,8 @@ export interface RecipePrograms {
   make(program: RecipeProgram, source: RecipeSource, into: string, signal: AbortSignal): Promise<string>
   /** @throws {CannotMake} */
   say(program: RecipeProgram, source: RecipeSource, signal: AbortSignal): Promise<Said>
+  /** The same for somebody who waits: also where it has no place for one more. @throws {CannotMake} */
+  ask(program: RecipeProgram, source: RecipeSource, signal: AbortSignal): Promise<Said>
 }
 
 /** Used until the programs are loaded: jobs run later. */
@@ -37,6 +39,7 @@ export const noPrograms: RecipePrograms = {
   saying: () => [],
   make: (program) => Promise.reject(notThere(program)),
   say: (program) => Promise.reject(notThere(program)),
+  ask: (program) => Promise.reject(notThere(program)),
 }
 
 function notThere({ name }: RecipeProgram): CannotMake {

@@ -39,6 +39,8 @@ export interface PendingChange {
   readonly deadline: Deadline
   /** The request that contains the change, as far as callbacks may know it. */
   readonly request?: RequestFacts
+  /** Takes what a callback tidies up behind its answer: it is over before the client has an answer. Absent: the callback waits. */
+  readonly behind?: (work: Promise<unknown>) => void
   readonly objects: readonly PendingObject[]
 }
 

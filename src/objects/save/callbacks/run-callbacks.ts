@@ -28,7 +28,9 @@ export interface Change {
   readonly deadline: Deadline
   /** The request that contains the change. */
   readonly facts?: (() => RequestFacts) | undefined
-  /** Callbacks for this change alone, run before all others. */
+  /** See `PendingChange`. */
+  readonly behind?: (work: Promise<unknown>) => void
+  /** Who is asked about this change alone, before all others. */
   readonly first?: readonly SaveCallback[] | undefined
   /**
    * Determines all changes: finds, decides and merges, as for the write. `consider` is called with the items for which transitions
@@ -258,7 +260,7 @@ interface Answered {
 
 async function answerOf(
   callback: SaveCallback,
-  { kind, actor, dryRun, deadline, facts }: Change,
+  { kind, actor, dryRun, deadline, facts, behind }: Change,
   shown: readonly Shown[],
   fixed: ReadonlySet<Item>,
 ): Promise<readonly Answered[]> {
@@ -282,7 +284,8 @@ async function answerOf(
   const objects = await mapYielding(shown, pending, yielder)
   let answer: readonly Replacement[]
   try {
-    answer = await callback.call({ kind, actor, dryRun, deadline, objects, ...(facts ? { request: facts() } : {}) })
+    const more = { ...(facts ? { request: facts() } : {}), ...(behind ? { behind } : {}) }
+    answer = await callback.call({ kind, actor, dryRun, deadline, objects, ...more })
   } catch (error) {
     if (error instanceof AppError) throw error
     throw failed(callback, error instanceof CallbackFailed ? error.message : 'it ended with an error', error)

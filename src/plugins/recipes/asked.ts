@@ -1,0 +1,125 @@
+/** Recipes that mappings ask (`dynamic`): which fields they give, and with which parameters. */
+import type { Logger } from 'pino'
+import type { RecipeProgram } from '../../files/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { assertStorable } from '../../platform/values/text.ts'
+import type { Answered } from '../callbacks/pre-save.ts'
+import type { AskedRecipe, Program, Texts } from '../manifest/model.ts'
+import { isObject, Place } from '../manifest/reader.ts'
+import { paramsOfRun, type RecipeParams, readParams } from '../manifest/recipe-params.ts'
+import type { Plugin, PluginSnapshot } from '../model.ts'
+import type { Call, Caller } from '../run/call.ts'
+import { recipeProgram } from './added.ts'
+
+/** A value that a recipe says of a file. */
+export interface RecipeField {
+  readonly name: string
+  readonly text: Texts
+  /** The way to it in the JSON that the recipe writes. */
+  readonly path: string
+  readonly type: string
+}
+
+export interface MappableRecipe {
+  readonly name: string
+  readonly displayname: Texts
+  /** Of the files that it takes; none: all. */
+  readonly extensions: readonly string[]
+  readonly params: RecipeParams
+  readonly fields: readonly RecipeField[]
+  /** Where it says that it has failed; null: nowhere. */
+  readonly errorPath: string | null
+}
+
+export interface MappableRecipes {
+  /** Those of the plugins that are on, as they say now. Which of them say nothing stands in the log. */
+  list(): Promise<readonly MappableRecipe[]>
+  /** What runs it, with what the plugin says where the layers do not; null: it is not there, or off. */
+  programOf(
+    name: string,
+    defined: RecipeParams,
+    layers: readonly (Readonly<Record<string, unknown>> | undefined)[],
+  ): { readonly program: RecipeProgram; readonly extensions: readonly string[] } | null
+}
+
+export interface AskedOptions {
+  readonly plugins: () => PluginSnapshot
+  readonly caller: Caller
+  readonly say: (call: Call, program: Program, input: Buffer) => Promise<Answered>
+  readonly systemActor: () => Promise<Actor>
+  readonly log: Logger
+}
+
+const mostFields = 200
+/** Milliseconds that a recipe has to say what it gives: somebody waits for a list. */
+const longest = 10_000
+
+export function createMappableRecipes({ plugins, caller, say, systemActor, log }: AskedOptions): MappableRecipes {
+  const all = (): { readonly plugin: Plugin; readonly asked: AskedRecipe }[] =>
+    plugins().enabled.flatMap((plugin) => plugin.manifest.produce.asked.map((asked) => ({ plugin, asked })))
+
+  async function told(plugin: Plugin, asked: AskedRecipe): Promise<MappableRecipe | null> {
+    const { recipe, dynamic } = asked
+    try {
+      const request = {
+        plugin,
+        program: dynamic,
+        actor: await systemActor(),
+        request: null,
+        more: { recipe: recipe.name, recipe_params: recipe.params },
+        signal: AbortSignal.timeout(longest),
+        places: 'dynamic',
+      }
+      const { body } = await caller.run(request, (call) => say(call, dynamic, Buffer.alloc(0)))
+      return readTold(asked, body)
+    } catch (error) {
+      log.warn({ plugin: plugin.name, recipe: recipe.name, err: error }, 'a recipe does not say what mappings can take')
+      return null
+    }
+  }
+
+  return {
+    async list() {
+      const said = await Promise.all(all().map(({ plugin, asked }) => told(plugin, asked)))
+      return said.filter((one) => one !== null)
+    },
+
+    programOf(name, defined, layers) {
+      const found = all().find(({ asked }) => asked.recipe.name === name)
+      if (!found) return null
+      const { recipe, extensions } = found.asked
+      const params = paramsOfRun(defined, [...layers, recipe.params])
+      return { program: recipeProgram(found.plugin, { ...recipe, params }), extensions }
+    },
+  }
+}
+
+/** @throws {Error} saying where it is wrong */
+function readTold({ recipe, displayname, extensions, params }: AskedRecipe, body: unknown): MappableRecipe {
+  const place = new Place(body, recipe.name, new Set())
+  if (!isObject(body)) throw place.wrong('an object')
+  assertStorable(body, recipe.name)
+  const gives = place.at('mapping').at('import')
+  const fields = gives.at('fields').items(mostFields).map(readField)
+  const twice = fields.find(({ name }, index) => fields.findIndex((one) => one.name === name) !== index)
+  if (twice) throw gives.at('fields').wrong(`fields of different names, not two of ${twice.name}`)
+  return {
+    name: recipe.name,
+    displayname,
+    extensions,
+    params: { ...params, ...readParams(place.at('params')) },
+    fields,
+    errorPath: gives.at('json_error').textOr(null, 500),
+  }
+}
+
+function readField(place: Place): RecipeField {
+  const name = place.at('name').text(100)
+  if (!/^[\w.-]+$/.test(name)) throw place.at('name').wrong('letters, digits, ., - and _')
+  return {
+    name,
+    text: place.at('displayname').texts(),
+    path: place.at('json_import').text(500),
+    type: place.at('json_import_type').textOr('text', 64),
+  }
+}

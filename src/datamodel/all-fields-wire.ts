@@ -38,7 +38,7 @@ function fieldsOf(
   path: readonly SchemaTableApi[],
   behind: number | null,
 ): FieldApi[] {
-  return (table.columns ?? []).flatMap((column) => {
+  return (table.columns ?? []).flatMap((column): FieldApi[] => {
     if (column.kind === 'column') return column.column_id === behind ? [] : [columnField(column, table)]
     const other = tables.get(Number(column.other_table_id ?? 0))
     if (!other) return []

@@ -607,6 +607,14 @@ export const seeds: Record<string, Seed> = {
     make: async (scene) => ({ path: await exportPath(scene, '', true), query: { package: 'ro_crate' } }),
   },
   tarExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, '', true) }) },
+  getRobots: { make: () => ({}) },
+  getSitemap: {
+    make: async (scene) => {
+      await deepLinkOf(scene, '')
+      await scene.root.call('POST', '/config/system/config/sitemaps', { enabled: true })
+      return { query: { part: 1 } }
+    },
+  },
   getXmlSchema: { make: () => ({}) },
   testDirectory: { make: () => ({ body: { kind: 'ldap', login: 'somebody' } }) },
   listSessions: { make: () => ({ query: { user_id: 1 } }) },

@@ -24,6 +24,11 @@ export const addresses = {
     iiif_required_statement: form({ label: localized(), value: localized() }),
   }),
 
+  sitemaps: section('access', 'user', {
+    /** Search engines get the addresses of the objects that deep links open without a token. */
+    enabled: bool(false),
+  }),
+
   detail_deep_link: section('access', 'user', {
     /** Links to pages of objects name them by number, where deep links may, in place of the uuid. */
     use_system_object_id: bool(false),

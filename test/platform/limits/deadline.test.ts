@@ -50,6 +50,9 @@ const withoutStatements = [
   'getOpenIdConfiguration',
   'getPluginFile',
   'getPluginTexts',
+  'getRobots',
+  // Switched off in tests.
+  'getSitemap',
   'getStaticTexts',
   'getXmlSchema',
   'listConfigDefinitions',

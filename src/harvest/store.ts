@@ -33,6 +33,19 @@ export async function readState(q: Queryable): Promise<State | null> {
   return { ...state, followed: at === null || id === null ? null : { at, id } }
 }
 
+/** What changes with each step, each change of the index, and each list of a collection; null: harvesting was never switched on. */
+export async function readMarks(
+  q: Queryable,
+): Promise<{ readonly version: number; readonly changedAt: number; readonly queued: boolean } | null> {
+  const { rows } = await q.query<{ version: number; changedAt: number; queued: boolean }>(
+    `select h.version, (extract(epoch from s.changed_at) * 1000000)::bigint as "changedAt",
+       exists (select from harvest_queue) as queued from harvest_state h, search_state s`,
+    [],
+    'harvest-marks',
+  )
+  return rows[0] ?? null
+}
+
 /** From now on lists of collections are followed; what happened to them meanwhile is to be looked for. */
 export async function activate(db: Db): Promise<void> {
   await db.query(

@@ -7,7 +7,7 @@ import type { SharedCollection, SharedCollections } from '../../rights/service.t
 import { listsOf, ownerRows, pinHolders, sharedRows } from './store.ts'
 
 /** Messages of this topic mean: lists, grants or places of collections changed. */
-const topic = 'collections'
+export const collectionsTopic = 'collections'
 
 export type KeptShares = Awaited<ReturnType<typeof openShares>>
 
@@ -17,7 +17,7 @@ export async function openShares({ snapshots, bus }: { snapshots: Pick<Snapshots
   let ownersChanged = (): void => {}
   const kept = await snapshots.open<SharedCollections, SharedCollections>({
     name: 'shared collections',
-    topics: [topic, principalsTopic],
+    topics: [collectionsTopic, principalsTopic],
     read: readShares,
     build: (stored) => stored,
     onChange(value) {
@@ -34,7 +34,7 @@ export async function openShares({ snapshots, bus }: { snapshots: Pick<Snapshots
       ownersChanged = listener
     },
     /** All processes read again after the commit what has changed. */
-    changed: (tx: Tx): Promise<void> => bus.publish(tx, topic),
+    changed: (tx: Tx): Promise<void> => bus.publish(tx, collectionsTopic),
   }
 }
 

@@ -108,7 +108,8 @@ async function manualVersions(
     const { parentId, versionName, type } = one
     if (typeof versionName !== 'string' || parentId === null) continue
     // At the original recipes look.
-    const looked = versionName !== original && type.class === 'image' ? await inspect?.(one) : undefined
+    const isLookedAt = versionName !== original && (type.class === 'image' || type.extension === 'pdf')
+    const looked = isLookedAt ? await inspect?.(one) : undefined
     made.push({ ...newFile(one), fileId: parentId, name: versionName, metadata: looked ?? {} })
   }
   return made

@@ -19,8 +19,8 @@ export interface SitemapDeps {
   readonly settings: () => Pick<BaseConfig, 'deep_link_access' | 'sitemaps'>
   /** The user that callers without a token are; null: there is none. */
   readonly stranger: () => Promise<Actor | null>
-  /** Counts a request from an address. @throws {AppError} `QuotaExceeded` */
-  readonly admit: (actor: null, address: string) => Promise<void>
+  /** Counts a request from an address as so many links. @throws {AppError} `QuotaExceeded` */
+  readonly admit: (actor: null, address: string, links: number) => Promise<void>
   readonly read: Pick<ReadService, 'shownSql'>
   readonly heavyRequests: RequestLimiter
 }
@@ -41,6 +41,9 @@ export interface Sitemap {
 
 export type SitemapService = ReturnType<typeof createSitemaps>
 
+/** Deep links that take about as much work: the index reads all objects, a part thousands of them. */
+const linksOfIndex = 100
+const linksOfPart = 10
 /** Objects that are in memory at a time. */
 const atATime = 5000
 
@@ -58,7 +61,7 @@ export function createSitemaps(deps: SitemapDeps) {
     /** @throws {AppError} `ResourceNotFound` where there is nothing to be listed, `QuotaExceeded` */
     async sitemap({ address, part, deadline }: SitemapRequest): Promise<Sitemap> {
       if (!isOn()) throw notThere()
-      await deps.admit(null, address)
+      await deps.admit(null, address, part === null ? linksOfIndex : linksOfPart)
       const actor = await deps.stranger()
       if (!actor) throw notThere()
       const shown = await deps.read.shownSql(actor)

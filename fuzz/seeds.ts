@@ -384,6 +384,15 @@ export async function deepLinkOf({ root, world }: Scene, more: string): Promise<
   return { path: { path: `id/${world.objects.bridge}${more}` } }
 }
 
+/** Visitors may read it, and nothing else of its pool, which is its own. */
+async function addPublicWork({ root, world }: Scene): Promise<void> {
+  const _acl = [{ who: { _basetype: 'user', user: { _id: 2 } }, rights: { read: {} } }]
+  const own = { _id_parent: world.pools.open, name: en('Public') }
+  const [{ pool }] = await root.call('POST', '/pool', [{ pool: own, _acl }])
+  const content = { _pool: { pool: { _id: pool._id } }, title: en('Public') }
+  await root.call('POST', '/db/work', [payload('work', content)])
+}
+
 const entriesOf = ({ world }: Scene): Json[] => [
   { 'lookup:_global_object_id': { _objecttype: 'work', _system_object_id: world.objects.dawn } },
   { _global_object_id: '7@another', webfrontend_props: { slide: 1 } },
@@ -612,7 +621,8 @@ export const seeds: Record<string, Seed> = {
     make: async (scene) => {
       await deepLinkOf(scene, '')
       await scene.root.call('POST', '/config/system/config/sitemaps', { enabled: true })
-      return { query: { part: 1 } }
+      await addPublicWork(scene)
+      return {}
     },
   },
   getXmlSchema: { make: () => ({}) },

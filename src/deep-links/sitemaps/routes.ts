@@ -30,10 +30,7 @@ export function registerSitemaps(http: HttpApp, { sitemaps }: { sitemaps: Sitema
       },
     },
     config: { access: 'public', writes: false },
-    handler: async (_request, reply) =>
-      reply
-        .headers({ 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': cacheControl })
-        .send(sitemaps.robots()),
+    handler: async (_request, reply) => reply.type('text/plain; charset=utf-8').send(sitemaps.robots()),
   })
 
   http.route({

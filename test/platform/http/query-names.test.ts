@@ -248,7 +248,7 @@ suite('query parameters that nobody knows', () => {
         ? /^private, /
         : /plugin\/(static|bundle\.)/.test(name)
           ? /^public, no-cache$/
-          : /v1\/(objects|collection\/iiif)|\/(robots\.txt|sitemap\.xml)/.test(name)
+          : /v1\/(objects|collection\/iiif)|\/sitemap\.xml/.test(name)
             ? /^no-cache, must-revalidate$/
             : /^no-store(, no-cache)?$/
       if (!unasked.test(String(plain.headers['cache-control']))) wrong.push(`${name}: kept without being asked`)

@@ -275,10 +275,13 @@ export function readPage(
     // As the argument of a function it is no condition of the index on sets.
     const isLarge = asked !== null && total > mostSorted
     const chosen = isLarge ? `coalesce(${inSet}, false)` : inSet
+    // What is left out at the beginning is gone through in the index alone.
     const { rows } = await tx.query<Row>(
       `select ${columns}, ${asked === null ? 'r.gone' : 'r.gone or not r.sets @> array[$1::int]'} as deleted
-       from harvest_record r where ${chosen} and ${dated} ${behind ? 'and (r.moment, r.id) > ($4::timestamptz, $5::bigint)' : ''}
-       order by r.moment, r.id ${behind ? 'limit $6' : 'offset $4 limit $5'}`,
+       from (select r.id, r.moment from harvest_record r
+             where ${chosen} and ${dated} ${behind ? 'and (r.moment, r.id) > ($4::timestamptz, $5::bigint)' : ''}
+             order by r.moment, r.id ${behind ? 'limit $6' : 'offset $4 limit $5'}) page
+       cross join lateral (select * from harvest_record where id = page.id limit 1) r order by page.moment, page.id`,
       [...values, ...(behind ? [behind.moment, behind.id] : [offset]), limit + 1],
       `harvest-page-${name}${behind ? '-behind' : ''}${isLarge ? '-large' : ''}`,
     )

@@ -51,8 +51,6 @@ const withoutStatements = [
   'getPluginFile',
   'getPluginTexts',
   'getRobots',
-  // Switched off in tests.
-  'getSitemap',
   'getStaticTexts',
   'getXmlSchema',
   'listConfigDefinitions',

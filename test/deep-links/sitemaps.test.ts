@@ -3,6 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { XmlDocument } from 'libxml2-wasm'
 import { ok } from '../collections/support.ts'
+import { seedTag } from '../rights/people.ts'
 import type { Json } from '../support/client.ts'
 import { inPool, payload } from '../support/seed/museum.ts'
 import { type Scene, startDeepLinks } from './scene.ts'
@@ -158,6 +159,61 @@ suite('sitemaps and robots.txt', () => {
       if (count === 0) assert.deepEqual(bodyOf(hidden), bodyOf(beyond))
       else assert.deepEqual([hidden.status, beyond.status], [200, 404])
     }
+  })
+
+  test('whatever grants say of pools, objects, tags and masks, what is listed is what can be opened', async () => {
+    const tag = await seedTag(root())
+    const types = ok(await root().get('/objecttype')) as Json[]
+    const { objecttype } = types.find((one) => one.objecttype.name === 'work') ?? {}
+    const mask = (more: object) => ({ mask_ids: { [objecttype._id]: more } })
+    const grants: Json[] = [
+      { read: {} },
+      { read: mask([]) },
+      { read: mask(['standard']) },
+      { bag_read: {} },
+      { read: { objecttype_ids: [] } },
+    ]
+    const filters = [undefined, { any: [tag] }, { not: [tag] }]
+    const aclOf = (rights: Json | undefined, filter: object | undefined) =>
+      rights ? [{ who: { _basetype: 'user', user: { _id: 2 } }, rights, ...(filter ? { tagfilter: filter } : {}) }] : []
+    const own = [undefined, { read: {} }, { read: mask([]) }, { read: mask(['standard']) }]
+    const works: Json[] = [...shown]
+    for (const pool of [it.pool, it.vault]) {
+      for (const isTagged of [false, true]) {
+        for (const rights of own) {
+          const content = { ...inPool(pool), title: { 'en-US': 'Granted' } }
+          const rest = { _tags: isTagged ? [{ _id: tag }] : [], _acl: aclOf(rights, undefined) }
+          works.push(
+            ok(await root().post('/db/work', [payload('work', content, { _mask: 'work__standard', ...rest })]))[0],
+          )
+        }
+      }
+    }
+    const [stored] = ok(await root().get(`/pool/${it.pool}`))
+    let version = stored.pool._version
+    const counts = new Set<number>()
+    for (const rights of grants) {
+      for (const filter of filters) {
+        const _acl = aclOf(rights, filter)
+        const [saved] = ok(await root().post('/pool', [{ pool: { _id: it.pool, _version: version }, _acl }]))
+        version = saved.pool._version
+        const found = new Set(await addresses(it))
+        counts.add(found.size)
+        for (const [index, work] of works.entries()) {
+          const { status } = await it.open(`uuid/${work._uuid}/format/html`)
+          assert.equal(
+            found.has(pageOf(work)),
+            status === 200,
+            `${index} ${JSON.stringify([rights, filter])} ${status}`,
+          )
+        }
+      }
+    }
+    assert.ok(counts.size > 2, [...counts].join())
+    const gone = works.slice(shown.length).map(({ work }) => [work._id, work._version])
+    ok(await root().delete('/db/work', gone, { delete_policy: 'remove' }))
+    await it.grant({ deep_link: { read: {} } })
+    assert.deepEqual(await addresses(it), shown.map(pageOf))
   })
 
   test('what has not changed is not sent again; a change, a new object and a lost right make another one', async () => {

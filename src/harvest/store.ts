@@ -2,6 +2,7 @@
 
 import type { ReadableSql } from '../objects/service.ts'
 import { type Db, numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
+import { secondsText } from '../platform/postgres/moments.ts'
 import type { HarvestRecord, Position, Selection } from './model.ts'
 
 export interface State {
@@ -236,8 +237,7 @@ interface Row {
   readonly sets: readonly number[]
 }
 
-const seconds = (moment: string): string => `to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
-const columns = `r.id, r.uuid, r.moment::text as moment, ${seconds('r.moment')} as datestamp, r.sets`
+const columns = `r.id, r.uuid, r.moment::text as moment, ${secondsText('r.moment')} as datestamp, r.sets`
 
 /** Records of a set that are looked up and put in order for each page; in a larger one, records are gone through in their order. */
 const mostSorted = 10_000
@@ -259,7 +259,7 @@ export function readPage(
   return db.transaction(async (tx) => {
     const [, clock, number] = await Promise.all([
       tx.query(together, [], 'harvest-together'),
-      tx.query<{ now: string }>(`select ${seconds('clock_timestamp()')} as now`, [], 'harvest-now'),
+      tx.query<{ now: string }>(`select ${secondsText('clock_timestamp()')} as now`, [], 'harvest-now'),
       tx.query<{ id: number }>('select id from harvest_set where spec = $1', [set], 'harvest-set'),
     ])
     const now = clock.rows[0]?.now ?? ''
@@ -333,7 +333,7 @@ function lowest(specs: readonly string[]): readonly string[] {
 /** The first datestamp and the moment of the database, in whole seconds. */
 export async function firstDatestamp(q: Queryable): Promise<{ readonly first: string | null; readonly now: string }> {
   const { rows } = await q.query<{ first: string | null; now: string }>(
-    `select ${seconds('(select min(moment) from harvest_record)')} as first, ${seconds('clock_timestamp()')} as now`,
+    `select ${secondsText('(select min(moment) from harvest_record)')} as first, ${secondsText('clock_timestamp()')} as now`,
     [],
     'harvest-first',
   )

@@ -1,6 +1,7 @@
 /** Objects of sitemaps, by ranges of their system object ids: where an object stands does not depend on any other one. */
 import type { ReadableSql } from '../../objects/service.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
+import { secondsText } from '../../platform/postgres/moments.ts'
 import type { Changed } from './documents.ts'
 
 /** Ids of a part. With addresses of 2,048 characters, the longest that a sitemap may have, it stays below 50 MB. */
@@ -8,15 +9,13 @@ export const partSize = 20_000
 /** What one index may list. */
 const mostParts = 50_000
 
-const seconds = (moment: string): string => `to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
-
 /** Parts in which there is something, each with the last change of what is shown there. */
 export async function partsOf(
   q: Queryable,
   { sql, values, shape }: ReadableSql,
 ): Promise<readonly (Changed & { readonly part: number })[]> {
   const { rows } = await q.query<Changed & { part: number }>(
-    `select (o.system_object_id - 1) / ${partSize} + 1 as part, ${seconds('max(o.modified_at)')} as changed
+    `select (o.system_object_id - 1) / ${partSize} + 1 as part, ${secondsText('max(o.modified_at)')} as changed
      from object o where o.deleted_at is null and ${sql} group by 1 order by 1 limit ${mostParts}`,
     [...values],
     `sitemap-parts-${shape}`,
@@ -48,7 +47,7 @@ export async function objectsBehind(
 ): Promise<readonly ListedObject[]> {
   const [first, last] = rangeOf(part)
   const { rows } = await q.query<ListedObject>(
-    `select o.system_object_id as id, o.uuid, ${seconds('o.modified_at')} as changed
+    `select o.system_object_id as id, o.uuid, ${secondsText('o.modified_at')} as changed
      from object o where ${within(values.length)} and o.deleted_at is null and ${sql}
      order by o.system_object_id limit $${values.length + 3}`,
     [...values, behind ?? first, last, limit],

@@ -384,6 +384,15 @@ export async function deepLinkOf({ root, world }: Scene, more: string): Promise<
   return { path: { path: `id/${world.objects.bridge}${more}` } }
 }
 
+/** Visitors may read it, and nothing else of its pool, which is its own. */
+async function addPublicWork({ root, world }: Scene): Promise<void> {
+  const _acl = [{ who: { _basetype: 'user', user: { _id: 2 } }, rights: { read: {} } }]
+  const own = { _id_parent: world.pools.open, name: en('Public') }
+  const [{ pool }] = await root.call('POST', '/pool', [{ pool: own, _acl }])
+  const content = { _pool: { pool: { _id: pool._id } }, title: en('Public') }
+  await root.call('POST', '/db/work', [payload('work', content)])
+}
+
 const entriesOf = ({ world }: Scene): Json[] => [
   { 'lookup:_global_object_id': { _objecttype: 'work', _system_object_id: world.objects.dawn } },
   { _global_object_id: '7@another', webfrontend_props: { slide: 1 } },
@@ -607,6 +616,15 @@ export const seeds: Record<string, Seed> = {
     make: async (scene) => ({ path: await exportPath(scene, '', true), query: { package: 'ro_crate' } }),
   },
   tarExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, '', true) }) },
+  getRobots: { make: () => ({}) },
+  getSitemap: {
+    make: async (scene) => {
+      await deepLinkOf(scene, '')
+      await scene.root.call('POST', '/config/system/config/sitemaps', { enabled: true })
+      await addPublicWork(scene)
+      return {}
+    },
+  },
   getXmlSchema: { make: () => ({}) },
   testDirectory: { make: () => ({ body: { kind: 'ldap', login: 'somebody' } }) },
   listSessions: { make: () => ({ query: { user_id: 1 } }) },

@@ -44,7 +44,7 @@ export { createShareMails } from './shares/mails.ts'
 export { createShares } from './shares/service.ts'
 export { createShareCheck, type ShareCheck } from './sharing/check.ts'
 export { shareChecks } from './sharing/later.ts'
-export { openShares } from './sharing/snapshot.ts'
+export { collectionsTopic, openShares } from './sharing/snapshot.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
 export interface CollectionDeps extends Omit<ListDeps, 'rights' | 'check'> {

@@ -1,5 +1,6 @@
-import { collectionsSeen } from '../collections/service.ts'
+import { collectionsSeen, collectionsTopic } from '../collections/service.ts'
 import { createFollower, createHarvestService, createPrefixes, createSets, createTokens } from '../harvest/service.ts'
+import { principalsTopic } from '../people/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
 import type { Outlets } from './outlets.ts'
@@ -11,16 +12,18 @@ export type Harvest = ReturnType<typeof composeHarvest>
 /** The records for harvesters, with the jobs that keep them up to date. */
 export function composeHarvest(
   { config, db, log }: Given,
-  { seal, heavyRequests }: Ground,
+  { bus, seal, snapshots, heavyRequests }: Ground,
   { baseConfig, datamodel, events, languages, pools }: Readers,
   { rights, signIn }: People,
   { read, search }: Objects,
-  { formats }: Pick<Outlets, 'formats'>,
+  { formats, admitStranger }: Pick<Outlets, 'formats' | 'admitStranger'>,
   opened: AsyncDisposableStack,
 ) {
   const { externalUrl } = config
   const settings = baseConfig.get
   const sets = createSets({ db, datamodel, pools, rights, settings, collectionsSeen, languages })
+  let heard = 0
+  for (const topic of [collectionsTopic, principalsTopic]) opened.defer(bus.subscribe(topic, () => heard++))
   const follower = createFollower({
     db,
     log,
@@ -29,6 +32,7 @@ export function composeHarvest(
     read,
     enabled: () => settings().oai_pmh.enabled,
     harvester: signIn.actorOfHarvests,
+    surroundings: () => snapshots.world().snapshots + heard,
   })
   opened.defer(() => follower.close())
   const harvest = createHarvestService({
@@ -38,6 +42,7 @@ export function composeHarvest(
     settings,
     instanceName: () => baseConfig.instanceTitle() || config.databaseName,
     harvester: signIn.actorOfHarvests,
+    admit: admitStranger,
     read,
     follower,
     formats,

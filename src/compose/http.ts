@@ -83,7 +83,7 @@ export async function composeHttp(
   const { signIn, oauth, users, userJanitor, groups, mail, mailQuota, messages } = people
   const { files, mappings, transitions, objecttypes, pools, tags, presets, baseConfig: administration } = workflow
   const { plugins } = composedPlugins
-  const { drives, hotfolder, publish, formats, deepLinks, harvest, tasks, backups, exports } = built
+  const { drives, hotfolder, publish, formats, deepLinks, sitemaps, harvest, tasks, backups, exports } = built
   const {
     index,
     read,
@@ -201,7 +201,7 @@ export async function composeHttp(
     registerMappingRoutes(scope, { mappings })
     await registerPluginRoutes(scope, { plugins })
     registerFormatRoutes(scope, { formats })
-    await registerDeepLinkRoutes(scope, { deepLinks, files, nameInObject, metadataIn })
+    await registerDeepLinkRoutes(scope, { deepLinks, sitemaps, files, nameInObject, metadataIn })
     await registerHarvestRoutes(scope, { harvest, externalUrl: config.externalUrl })
     registerPublishRoutes(scope, { publish })
     registerSearchRoutes(scope, { search, language })

@@ -1,4 +1,9 @@
-import { createDeepLinkService, createFindByColumn, createStrangerQuota } from '../deep-links/service.ts'
+import {
+  createDeepLinkService,
+  createFindByColumn,
+  createSitemaps,
+  createStrangerQuota,
+} from '../deep-links/service.ts'
 import { createFormatService } from '../formats/service.ts'
 import { createDublinCore } from '../mappings/export/dublin-core.ts'
 import { deepLink } from '../platform/values/deep-link.ts'
@@ -49,6 +54,7 @@ export function composeOutlets(
     pageOf: (uuid) =>
       baseConfig.get().deep_link_access.enabled ? `${deepLink(config.externalUrl, uuid)}/format/html` : null,
   })
+  const admitStranger = createStrangerQuota({ db, most: config.quotaDeepLinks })
   const deepLinks = createDeepLinkService({
     externalUrl: config.externalUrl,
     datamodel,
@@ -56,7 +62,7 @@ export function composeOutlets(
     languages,
     words: config.identifierAliases,
     stranger: signIn.actorOfLinks,
-    admit: createStrangerQuota({ db, most: config.quotaDeepLinks }),
+    admit: admitStranger,
     findByColumn: createFindByColumn({ datamodel, search: search.search }),
     read,
     collections,
@@ -64,5 +70,14 @@ export function composeOutlets(
     formats,
     heavyRequests,
   })
-  return { formats, deepLinks, publish }
+  const sitemaps = createSitemaps({
+    db,
+    externalUrl: config.externalUrl,
+    settings: baseConfig.get,
+    stranger: signIn.actorOfLinks,
+    admit: admitStranger,
+    read,
+    heavyRequests,
+  })
+  return { formats, deepLinks, sitemaps, publish, admitStranger }
 }

@@ -16,9 +16,12 @@ import { registerCollectionLinks } from './collection-routes.ts'
 import { pathError } from './path.ts'
 import { cacheControl, sendDocument } from './send-document.ts'
 import type { DeepLinkAnswer, DeepLinkService } from './service.ts'
+import { registerSitemaps } from './sitemaps/routes.ts'
+import type { SitemapService } from './sitemaps/service.ts'
 
 export interface DeepLinkRouteDeps {
   readonly deepLinks: DeepLinkService
+  readonly sitemaps: SitemapService
   readonly files: Pick<FileService, 'download'>
   readonly nameInObject: NameInObject
   readonly metadataIn: MetadataInObject
@@ -103,6 +106,7 @@ export async function registerDeepLinkRoutes(app: HttpApp, deps: DeepLinkRouteDe
       },
     })
     registerCollectionLinks(http, deps)
+    registerSitemaps(http, deps)
   })
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { disposition } from '../files/service.ts'
+import { isKnown } from './conditional.ts'
 import type { Disposition } from './path.ts'
 import type { Document } from './service.ts'
 
@@ -26,8 +27,7 @@ export function sendDocument(
     ...(isPage ? { Vary: 'Accept-Language' } : { 'Content-Security-Policy': inert }),
     ...(wanted ? { 'Content-Disposition': disposition(wanted, name) } : {}),
   })
-  const known = request.headers['if-none-match']
-  if (known?.split(',').some((one) => ['*', tag, `W/${tag}`].includes(one.trim()))) return reply.status(304).send()
+  if (isKnown(request.headers['if-none-match'], tag)) return reply.status(304).send()
   reply.header('Content-Type', contentType).header('Content-Length', bytes.length)
   return request.method === 'HEAD' ? reply.send() : reply.send(bytes)
 }

@@ -26,6 +26,7 @@ import {
 } from './path.ts'
 
 export { createFindByColumn } from './find-by-column.ts'
+export { createSitemaps } from './sitemaps/service.ts'
 export { createStrangerQuota } from './strangers.ts'
 
 export interface DeepLinkDeps {

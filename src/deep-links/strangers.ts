@@ -10,13 +10,13 @@ const ofSite = 4
 
 /** Limits requests of callers without an account: they must not try out all numbers, or download everything. */
 export function createStrangerQuota({ db, most }: { readonly db: Db; readonly most: number }) {
-  /** @throws {AppError} `QuotaExceeded` */
-  return async (actor: Actor | null, address: string): Promise<void> => {
+  /** @param links that it counts as. @throws {AppError} `QuotaExceeded` */
+  return async (actor: Actor | null, address: string, links = 1): Promise<void> => {
     if (actor && !isShared(actor)) return
     const shares = [
       { caller: `network ${networkOf(address)}`, mostRows: most },
       { caller: `site ${siteOf(address)}`, mostRows: ofSite * most },
     ]
-    await outsideDeadlines(() => useHourly(db, quota, shares, { rows: 1 }))
+    await outsideDeadlines(() => useHourly(db, quota, shares, { rows: Math.min(links, most) }))
   }
 }

@@ -150,6 +150,9 @@ const Version = Type.Object(
     dpi: Type.Optional(Type.String()),
     orientation: Type.Optional(Type.String()),
     aspect_ratio: Type.Optional(Type.String()),
+    page_sizes: Type.Optional(
+      Type.Unknown({ description: 'Of renditions that are PDF, as `technical_metadata` has them of originals.' }),
+    ),
     zoom_url: Type.Optional(Type.String({ description: 'Of pictures: the beginning of addresses of tiles.' })),
     iiif_url: Type.Optional(Type.String({ description: 'Of pictures: the IIIF image service.' })),
     _show_allowed: Type.Boolean(),

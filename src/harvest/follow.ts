@@ -23,6 +23,8 @@ export interface FollowDeps {
   readonly enabled: () => boolean
   /** The user whose rights count; null: the user has no rights. */
   readonly harvester: () => Promise<Actor | null>
+  /** Another number when rights, settings, groups of people or collections may be others than before, as far as this process has heard. */
+  readonly surroundings: () => number
 }
 
 /** Objects of each kind that one step checks. */
@@ -37,12 +39,13 @@ const last = Number.MAX_SAFE_INTEGER
 export function createFollower(deps: FollowDeps) {
   const { db } = deps
   let running = false
+  let rest: Rest | null = null
 
   async function work(stopped: () => boolean): Promise<void> {
     running = true
     try {
       if (!deps.enabled()) return void (await store.deactivate(db))
-      await store.activate(db)
+      if (!(await store.readState(db))?.active) await store.activate(db)
       while (!stopped() && (await step()));
     } finally {
       running = false
@@ -51,6 +54,7 @@ export function createFollower(deps: FollowDeps) {
 
   /** @returns whether there is more work for this process */
   async function step(): Promise<boolean> {
+    const began = { surroundings: deps.surroundings(), at: performance.now() }
     const actor = await deps.harvester()
     const state = await store.readState(db)
     if (!actor || !state) return false
@@ -68,8 +72,11 @@ export function createFollower(deps: FollowDeps) {
     const next = followed ? page.next : null
     const until = next ?? { at: page.until, id: last }
     const isIdle = state.basis === basis && state.walked === null && changed.length + queued.length === 0
-    if (isIdle && followed?.at === until.at) return false
-    // Read after the changes: if rights have changed by now, the next step has another basis.
+    if (isIdle && followed?.at === until.at) {
+      rest = state.built ? { ...began, version: state.version, followedAt: until.at } : null
+      return false
+    }
+    // After the changes: rights that are others by now make another basis in the next step.
     const readable = await deps.read.readableSql(actor)
     const done = await db.transaction(async (tx) => {
       const begun = await store.beginStep(tx, state.version)
@@ -104,7 +111,15 @@ export function createFollower(deps: FollowDeps) {
     },
   })
 
-  /** Includes all changes until now: a run in progress may have read before them. */
+  /** Whether nothing has happened since there was nothing to be done: one small statement, where a step takes several. */
+  async function isResting(): Promise<boolean> {
+    const known = rest
+    if (!known || known.surroundings !== deps.surroundings() || performance.now() - known.at > pause) return false
+    const now = await store.readMarks(db)
+    return now !== null && now.version === known.version && now.changedAt === known.followedAt && !now.queued
+  }
+
+  /** All that has happened until now: a run that was under way may have looked before. */
   async function all(): Promise<void> {
     if (running) await periodic.run()
     await periodic.run()
@@ -118,6 +133,7 @@ export function createFollower(deps: FollowDeps) {
      * @throws {AppError} `ServiceUnavailable` before the first run has finished
      */
     async current(): Promise<void> {
+      if (await isResting()) return
       const { promise: late, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, patience)
       await Promise.race([all(), late])
@@ -130,6 +146,15 @@ export function createFollower(deps: FollowDeps) {
 }
 
 export type Follower = ReturnType<typeof createFollower>
+
+/** How everything was when there was nothing to be done. */
+interface Rest {
+  readonly surroundings: number
+  /** Of this process's clock: grants and lists that begin or end at a time are looked at again after a while. */
+  readonly at: number
+  readonly version: number
+  readonly followedAt: number
+}
 
 interface Step {
   /** The first run over all objects: records get the datestamps of their objects. */

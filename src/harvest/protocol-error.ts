@@ -27,3 +27,5 @@ export class ProtocolError extends Error {
 }
 
 export const badArgument = (message: string): ProtocolError => new ProtocolError('badArgument', message)
+
+export const noRecords = (): ProtocolError => new ProtocolError('noRecordsMatch', 'There is nothing of that kind.')

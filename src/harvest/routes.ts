@@ -49,7 +49,7 @@ const schema = {
 const config = {
   access: 'public',
   writes: false,
-  errors: ['OAIpmhNotEnabled', 'ServiceUnavailable', 'TooManyHeavyRequests'],
+  errors: ['OAIpmhNotEnabled', 'QuotaExceeded', 'ServiceUnavailable', 'TooManyHeavyRequests'],
 } as const
 
 /** Answers contain values of objects, and run no code in a browser. */

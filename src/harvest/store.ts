@@ -2,6 +2,7 @@
 
 import type { ReadableSql } from '../objects/service.ts'
 import { type Db, numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
+import { secondsText } from '../platform/postgres/moments.ts'
 import type { HarvestRecord, Position, Selection } from './model.ts'
 
 export interface State {
@@ -33,7 +34,20 @@ export async function readState(q: Queryable): Promise<State | null> {
   return { ...state, followed: at === null || id === null ? null : { at, id } }
 }
 
-/** Starts to follow the lists of collections; earlier changes have to be looked for. */
+/** What changes with each step, each change of the index, and each list of a collection; null: harvesting was never switched on. */
+export async function readMarks(
+  q: Queryable,
+): Promise<{ readonly version: number; readonly changedAt: number; readonly queued: boolean } | null> {
+  const { rows } = await q.query<{ version: number; changedAt: number; queued: boolean }>(
+    `select h.version, (extract(epoch from s.changed_at) * 1000000)::bigint as "changedAt",
+       exists (select from harvest_queue) as queued from harvest_state h, search_state s`,
+    [],
+    'harvest-marks',
+  )
+  return rows[0] ?? null
+}
+
+/** From now on lists of collections are followed; what happened to them meanwhile is to be looked for. */
 export async function activate(db: Db): Promise<void> {
   await db.query(
     `insert into harvest_state (active) values (true)
@@ -223,8 +237,7 @@ interface Row {
   readonly sets: readonly number[]
 }
 
-const seconds = (moment: string): string => `to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
-const columns = `r.id, r.uuid, r.moment::text as moment, ${seconds('r.moment')} as datestamp, r.sets`
+const columns = `r.id, r.uuid, r.moment::text as moment, ${secondsText('r.moment')} as datestamp, r.sets`
 
 /** Most records of a set that are looked up and sorted for each page; for a larger set, records are read in their order. */
 const mostSorted = 10_000
@@ -246,7 +259,7 @@ export function readPage(
   return db.transaction(async (tx) => {
     const [, clock, number] = await Promise.all([
       tx.query(together, [], 'harvest-together'),
-      tx.query<{ now: string }>(`select ${seconds('clock_timestamp()')} as now`, [], 'harvest-now'),
+      tx.query<{ now: string }>(`select ${secondsText('clock_timestamp()')} as now`, [], 'harvest-now'),
       tx.query<{ id: number }>('select id from harvest_set where spec = $1', [set], 'harvest-set'),
     ])
     const now = clock.rows[0]?.now ?? ''
@@ -262,10 +275,13 @@ export function readPage(
     // As the argument of a function, it is not a condition that the index on sets can serve.
     const isLarge = asked !== null && total > mostSorted
     const chosen = isLarge ? `coalesce(${inSet}, false)` : inSet
+    // What is left out at the beginning is gone through in the index alone.
     const { rows } = await tx.query<Row>(
       `select ${columns}, ${asked === null ? 'r.gone' : 'r.gone or not r.sets @> array[$1::int]'} as deleted
-       from harvest_record r where ${chosen} and ${dated} ${behind ? 'and (r.moment, r.id) > ($4::timestamptz, $5::bigint)' : ''}
-       order by r.moment, r.id ${behind ? 'limit $6' : 'offset $4 limit $5'}`,
+       from (select r.id, r.moment from harvest_record r
+             where ${chosen} and ${dated} ${behind ? 'and (r.moment, r.id) > ($4::timestamptz, $5::bigint)' : ''}
+             order by r.moment, r.id ${behind ? 'limit $6' : 'offset $4 limit $5'}) page
+       cross join lateral (select * from harvest_record where id = page.id limit 1) r order by page.moment, page.id`,
       [...values, ...(behind ? [behind.moment, behind.id] : [offset]), limit + 1],
       `harvest-page-${name}${behind ? '-behind' : ''}${isLarge ? '-large' : ''}`,
     )
@@ -317,7 +333,7 @@ function lowest(specs: readonly string[]): readonly string[] {
 /** The first datestamp and the present time of the database, in whole seconds. */
 export async function firstDatestamp(q: Queryable): Promise<{ readonly first: string | null; readonly now: string }> {
   const { rows } = await q.query<{ first: string | null; now: string }>(
-    `select ${seconds('(select min(moment) from harvest_record)')} as first, ${seconds('clock_timestamp()')} as now`,
+    `select ${secondsText('(select min(moment) from harvest_record)')} as first, ${secondsText('clock_timestamp()')} as now`,
     [],
     'harvest-first',
   )

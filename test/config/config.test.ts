@@ -213,6 +213,7 @@ test('reading leaves out what the session may not see; writing and the list of d
     'produce_config',
     'publish',
     'registration',
+    'sitemaps',
     'user',
     'webdav',
   ])

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
@@ -12,6 +14,7 @@ import { pdf } from '../files/documents.ts'
 import { picture, upload } from '../files/support.ts'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import type { Json } from '../support/client.ts'
+import { temporaryFolder } from '../support/process.ts'
 import { official } from './iiif-schema.ts'
 import { everything, type Scene, startDeepLinks } from './scene.ts'
 
@@ -269,6 +272,74 @@ suite('manifests', () => {
     assert.equal((await readLetter('viewer')).length, 1)
     assert.equal((await it.svc.inject({ method: 'GET', url: `${path(service)}/info.json` })).statusCode, 403)
     await it.grant({ deep_link: { read: {}, asset_show: {}, asset_download: {} } })
+  })
+
+  test('the pages of a rendition that is a PDF are canvases of an office document, made or uploaded', async () => {
+    // Stands for LibreOffice, which is called in the same way: it leaves a PDF in the folder that it is told.
+    await using folder = await temporaryFolder()
+    const [office, paper] = [join(folder.path, 'soffice'), join(folder.path, 'paper.pdf')]
+    await writeFile(paper, pdf(['first page', 'second page', 'third page']))
+    await writeFile(
+      office,
+      `#!/bin/sh\nwhile [ $# -gt 1 ]; do [ "$1" = --outdir ] && into=$2; shift; done\ncp '${paper}' "$into/document.pdf"\n`,
+      { mode: 0o755 },
+    )
+    await using scene = await startDeepLinks({ soffice: office })
+    const { svc } = scene
+    await scene.access(everything)
+    const [file] = (
+      await upload(svc, 'root', [{ name: 'notes.rtf', content: Buffer.from('{\\rtf1 notes}') }], {
+        produce_versions: 'true',
+      })
+    ).body
+    await svc.drain()
+    const record = ok(await svc.as('root').get(`/eas/${file._id}`))
+    assert.deepEqual([record.class, record.versions.pdf.status], ['office', 'done'], JSON.stringify(record.versions))
+    assert.deepEqual(record.versions.pdf.page_sizes, [[612, 792, 3]])
+    const { _uuid: uuid } = await scene.work({ title: { 'en-US': 'Notes' } }, [file])
+    const canvasesFor = async (login: string | null) => {
+      const answer = await scene.open(`uuid/${uuid}/${manifestPath}`, login)
+      assert.equal(answer.status, 200, answer.content.toString())
+      assertManifest(answer.json())
+      return answer.json().items as Json[]
+    }
+    await scene.grant({
+      deep_link: { read: {}, asset_show: { versions: ['office.pdf'] } },
+      viewer: { read: {}, asset_show: { versions: ['office.small'] } },
+    })
+    for (const login of [null, 'root']) {
+      const canvases = await canvasesFor(login)
+      assert.deepEqual(
+        canvases.map(({ label }) => label.none[0]),
+        ['notes.rtf, 1', 'notes.rtf, 2', 'notes.rtf, 3'],
+      )
+      const pictures = await Promise.all(
+        canvases.map(async (canvas) => {
+          const url = path(canvas.thumbnail[0].id)
+          assert.match(url, /\/pdf~\d\/full\//)
+          const answer = await svc.inject({ method: 'GET', url })
+          assert.equal(answer.statusCode, 200, answer.body.slice(0, 200))
+          return answer.rawPayload.toString('base64')
+        }),
+      )
+      assert.equal(new Set(pictures).size, 3, 'each page has its own text')
+    }
+    const [only, ...others] = await canvasesFor('viewer')
+    assert.deepEqual([only?.label.none[0], others], ['notes.rtf', []])
+    // A version that somebody has uploaded has pages as well.
+    const sheet = { name: 'sheet.rtf', content: Buffer.from('{\\rtf1 sheet}') }
+    const [plain] = (await upload(svc, 'root', [sheet], { produce_versions: 'false' })).body
+    const printed = await upload(svc, 'root', [{ name: 'print.pdf', content: pdf(['one', 'two']) }], {
+      id_parents: JSON.stringify([plain._id]),
+      version_names: '["print"]',
+    })
+    assert.equal(printed.status, 200, JSON.stringify(printed.body))
+    const other = await scene.work({ title: { 'en-US': 'Sheet' } }, [plain])
+    const canvases = (await scene.open(`uuid/${other._uuid}/${manifestPath}`, 'root')).json().items as Json[]
+    assert.deepEqual(
+      canvases.map(({ label }) => label.none[0]),
+      ['sheet.rtf, 1', 'sheet.rtf, 2'],
+    )
   })
 
   test('a viewer of another origin loads the manifest and shows its pictures', { skip: noBrowser }, async () => {

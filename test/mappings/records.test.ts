@@ -222,6 +222,11 @@ suite('mappings', () => {
     ]) {
       assert.equal((await root().put('/xmlmapping/mapping', own(member))).status, 400, JSON.stringify(member))
     }
+    const program = await root().put(
+      '/xmlmapping/mapping',
+      own({ xml_export: [{ path: 'XMP-dc:Title', elements_js: '1' }] }),
+    )
+    assert.match(program.body.message, /elements_js.*programs of mappings are not run/)
     assert.equal(
       (await root().put('/xmlmapping/mapping', { ...fields(), displayname: { 'en-US': 'a\0b' } })).status,
       400,

@@ -213,6 +213,8 @@ const outside = [
   'GET /oai',
   'POST /oai',
   'GET /oauth2/logout',
+  'GET /robots.txt',
+  'GET /sitemap.xml',
   'GET /oauth2/userinfo',
   'POST /system/directory/test',
   'POST /system/purgeall',

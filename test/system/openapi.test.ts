@@ -104,7 +104,7 @@ suite('description of the interface', () => {
     for (const promise of [/no header that negotiates/, /two minor\s+releases and at least six months/]) {
       assert.match(page, promise)
     }
-    const outside = ['/api/oauth2/', '/logout', '/.well-known/']
+    const outside = ['/api/oauth2/', '/logout', '/.well-known/', '/robots.txt', '/sitemap.xml']
     for (const path of Object.keys(document.paths)) {
       assert.ok(path.startsWith('/api/v1/') || outside.some((begin) => path.startsWith(begin)), path)
     }
@@ -258,6 +258,8 @@ suite('description of the interface', () => {
       ['get /api/v1/formats/xml_native.xsd', [], ['application/xml']],
       ['get /api/v1/objects/{path}', [], ['application/json', 'application/octet-stream', 'application/octet-stream']],
       ['get /api/v1/collection/iiif/{collectionId}', [], ['application/ld+json']],
+      ['get /robots.txt', [], ['text/plain']],
+      ['get /sitemap.xml', [], ['application/xml']],
       ['get /api/v1/oai', [], ['text/xml']],
       ['post /api/v1/oai', form, ['text/xml']],
       ...['', '/uuid/{uuid}'].flatMap((by): [string, string[], string[]][] => [
@@ -278,6 +280,7 @@ suite('description of the interface', () => {
       '/api/v1/formats/xml_native.xsd',
       '/api/v1/system/openapi/',
       '/logout',
+      '/robots.txt',
       ...bundles,
     ]
     const seen: string[] = []

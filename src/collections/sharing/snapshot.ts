@@ -6,8 +6,8 @@ import type { Snapshots } from '../../platform/postgres/snapshot.ts'
 import type { SharedCollection, SharedCollections } from '../../rights/service.ts'
 import { listsOf, ownerRows, pinHolders, sharedRows } from './store.ts'
 
-/** A message of this topic means that lists, grants or places of collections have changed. */
-const topic = 'collections'
+/** Messages of this topic mean: lists, grants or places of collections changed. */
+export const collectionsTopic = 'collections'
 
 export type KeptShares = Awaited<ReturnType<typeof openShares>>
 
@@ -17,7 +17,7 @@ export async function openShares({ snapshots, bus }: { snapshots: Pick<Snapshots
   let ownersChanged = (): void => {}
   const kept = await snapshots.open<SharedCollections, SharedCollections>({
     name: 'shared collections',
-    topics: [topic, principalsTopic],
+    topics: [collectionsTopic, principalsTopic],
     read: readShares,
     build: (stored) => stored,
     onChange(value) {
@@ -33,8 +33,8 @@ export async function openShares({ snapshots, bus }: { snapshots: Pick<Snapshots
     onOwners(listener: () => void): void {
       ownersChanged = listener
     },
-    /** All processes load the changes after the commit. */
-    changed: (tx: Tx): Promise<void> => bus.publish(tx, topic),
+    /** All processes read again after the commit what has changed. */
+    changed: (tx: Tx): Promise<void> => bus.publish(tx, collectionsTopic),
   }
 }
 

@@ -24,6 +24,11 @@ export const addresses = {
     iiif_required_statement: form({ label: localized(), value: localized() }),
   }),
 
+  sitemaps: section('access', 'user', {
+    /** Search engines get the addresses of the objects that deep links open without a token. */
+    enabled: bool(false),
+  }),
+
   detail_deep_link: section('access', 'user', {
     /** Whether links to pages of objects contain the system object id instead of the uuid, if deep links allow it. */
     use_system_object_id: bool(false),

@@ -12,6 +12,7 @@ interface VersionWire extends Wire {
   readonly width?: string
   readonly height?: string
   readonly duration?: string
+  readonly page_sizes?: unknown
 }
 
 /** How addresses of versions are made. */
@@ -52,7 +53,9 @@ const sounds: Readonly<Record<string, string>> = {
   flac: 'audio/flac',
 }
 
-/** Most pages of one document that are shown. */
+/** The version that was uploaded. */
+const original = 'original'
+/** Pages of one document that are shown. */
 const mostPages = 2000
 
 /**
@@ -116,12 +119,21 @@ function canvas(name: string, body: Body, { context, file, label, thumbnail }: S
   }
 }
 
-/** The pages of a document, if the reader may see the original and its pages are known. */
+/**
+ * The pages of a document, where they are known: of the original that is a PDF, for readers who may look at it, else of a
+ * rendition that is one, which documents of other kinds have.
+ */
 function pageBodies(file: FileWire, versions: readonly Named[], context: CanvasContext): readonly (() => Body)[] {
-  const sizes = pageSizesOf((file.technical_metadata as Wire | undefined)?.page_sizes).slice(0, mostPages)
-  const original = versions.find(([name]) => name === 'original')
-  if (sizes.length === 0 || !original) return []
-  const [name, version] = original
+  const { page_sizes: ofOriginal } = (file.technical_metadata ?? {}) as Wire
+  const [paged] = versions
+    .map(([name, version]) => {
+      const runs = name === original ? ofOriginal : version.page_sizes
+      return { name, version, sizes: pageSizesOf(runs).slice(0, mostPages) }
+    })
+    .filter(({ sizes }) => sizes.length > 0)
+    .toSorted((a, b) => Number(b.name === original) - Number(a.name === original))
+  if (!paged) return []
+  const { name, version, sizes } = paged
   const signature = new URL(version.url).searchParams.get('x-svc-signature')
   const signed = context.isStranger || signature === null ? '' : `/${encodeURIComponent(signature)}`
   const place = `${context.externalUrl}/api/v1/eas/iiif/${file._id}/${version.hash}${signed}`

@@ -10,6 +10,7 @@ import { withoutNetwork } from '../../platform/process/foreign/network.ts'
 import type { StoredFile } from '../model.ts'
 import { readFiles } from '../records/store.ts'
 import { awaitVersion } from './make/await-version.ts'
+import { pagesOf } from './make/pages.ts'
 import { createProduce, type ProduceJob } from './make/produce.ts'
 import { createRenditionListeners } from './make/rendition-listeners.ts'
 import { createAnswers } from './plan/answers.ts'
@@ -184,10 +185,11 @@ export async function createRenditions(options: RenditionOptions) {
     /** To be called when a file begins to arrive: the process for its preview is ready when the upload ends. */
     expect: viewers.warm,
 
-    /** The metadata of a picture; none where it cannot be read. */
+    /** What a look at a picture or a PDF tells; nothing where it cannot be read. */
     async inspect({ locationId, sha256, type }: InspectedContent): Promise<Readonly<Record<string, unknown>>> {
       await using folder = await folders.make()
       const path = await localPath({ sha256 }, options.locations.storeOf(locationId), folder.path)
+      if (type.extension === 'pdf') return pagesOf((task) => viewers.run(task), path)
       const source = { path, extension: type.extension }
       const task = { kind: 'pictures', source, folder: folder.path, recipes: [], inspect: 'all' } as const
       return viewers.run(task).then(

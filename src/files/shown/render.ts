@@ -1,6 +1,6 @@
 import type { VersionAddresses } from '../addresses/addresses.ts'
 import { isViewable } from '../images/service.ts'
-import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
+import { type FileVersion, original, originalOf, type StoredFile } from '../model.ts'
 import type { AskedVersion, FileAccess } from '../records/access.ts'
 import { baseOf } from '../records/file-name.ts'
 import type { Rendition } from '../records/rendition.ts'
@@ -132,6 +132,10 @@ function renderVersion(version: FileVersion, { metadata }: FileVersion, view: Fi
   for (const key of texts) {
     const value = version.metadata[key]
     if (value != null) wire[key] = `${value}`
+  }
+  // Those of the original stand in its technical metadata.
+  if (view.format === 'long' && version.name !== original && version.metadata.page_sizes !== undefined) {
+    wire.page_sizes = version.metadata.page_sizes
   }
   wire._show_allowed = show
   wire._download_allowed = take

@@ -107,8 +107,9 @@ async function manualVersions(
   for (const one of arrived) {
     const { parentId, versionName, type } = one
     if (typeof versionName !== 'string' || parentId === null) continue
-    // Recipes read the original anyway.
-    const looked = versionName !== original && type.class === 'image' ? await inspect?.(one) : undefined
+    // At the original recipes look.
+    const isLookedAt = versionName !== original && (type.class === 'image' || type.extension === 'pdf')
+    const looked = isLookedAt ? await inspect?.(one) : undefined
     made.push({ ...newFile(one), fileId: parentId, name: versionName, metadata: looked ?? {} })
   }
   return made

@@ -13,30 +13,31 @@ import {
   type MaskId,
   not,
   ofOpen,
+  type ReadExpression,
   withoutPool,
 } from '../../rights/service.ts'
 import { filterOf } from './filter.ts'
 import { type MaskDeps, standardMask } from './preference.ts'
 
-/** Among the objects that the caller may read: all, none, or those that fulfil a condition. */
-export type Access =
+/** Of the objects that the caller may read: all, none, or those in a place. */
+export type Access<E extends Expression = Expression> =
   | 'always'
   | 'never'
   | {
-      readonly place: Expression
-      /** Outside of this condition, `place` always holds: it applies to few objects, if any. */
-      readonly unless: Expression | null
+      readonly place: E
+      /** Outside of this the place holds everywhere: few objects, if any, are in it. */
+      readonly unless: E | null
     }
 
 /** One source of the read right, with its masks. */
 interface Source {
-  readonly place: Expression
+  readonly place: ReadExpression
   readonly masks: readonly Mask[]
 }
 
 export interface MaskAccess {
-  /** The objects for which the caller may use at least one of these masks of the object type. */
-  where(masks: ReadonlySet<Mask>): Access
+  /** Where the caller may use at least one of these masks of the object type. */
+  where(masks: ReadonlySet<Mask>): Access<ReadExpression>
 }
 
 const nowhere: ReadonlySet<Mask> = new Set()
@@ -52,8 +53,8 @@ export function maskAccess(deps: MaskDeps, caller: CallerRights): (table: Table)
     known.set(ids, found as ReturnType<ByPreference>)
     return found as ReturnType<ByPreference>
   }
-  // One condition for all object types: whether there is such an object at all is determined once.
-  const limited: Expression = { is: 'granted', who: caller.principals(), masks: 'limited' }
+  // One for all object types: whether there is such an object at all is found out once.
+  const limited: ReadExpression = { is: 'granted', who: caller.principals(), masks: 'limited' }
   return (table) => accessTo(deps, caller, table, { byPreference, limited })
 }
 
@@ -61,7 +62,7 @@ export function maskAccess(deps: MaskDeps, caller: CallerRights): (table: Table)
 interface OfCaller {
   readonly byPreference: ByPreference
   /** A grant on the object limits the caller to some masks. */
-  readonly limited: Expression
+  readonly limited: ReadExpression
 }
 
 function accessTo(deps: MaskDeps, caller: CallerRights, table: Table, { byPreference, limited }: OfCaller): MaskAccess {
@@ -95,12 +96,12 @@ function accessTo(deps: MaskDeps, caller: CallerRights, table: Table, { byPrefer
   function part(
     { place, masks: given }: Source,
     wanted: ReadonlySet<Mask>,
-  ): { place: Expression; whole: boolean } | null {
+  ): { place: ReadExpression; whole: boolean } | null {
     const found = given.filter((mask) => wanted.has(mask))
     if (found.length === 0) return null
     const filters = found.map((mask) => filterOf(deps, mask))
     if (filters.includes(null)) return { place, whole: true }
-    const fits = filters.flatMap((filter): Expression[] => (filter ? [{ is: 'tags', filter }] : []))
+    const fits = filters.flatMap((filter): ReadExpression[] => (filter ? [{ is: 'tags', filter }] : []))
     return { place: all([place, any(fits)]), whole: false }
   }
 
@@ -143,8 +144,8 @@ interface Standards {
   readonly without: Mask
   /** The pools of a list by their standard mask. */
   readonly among: (ids: readonly number[]) => readonly (readonly [Mask, readonly number[]])[]
-  /** Each mask that is the standard somewhere, with the condition for the place. */
-  readonly all: readonly (readonly [Mask, Expression])[]
+  /** Each mask that is the standard somewhere, with the place where. */
+  readonly all: readonly (readonly [Mask, ReadExpression])[]
 }
 
 function standardsOf(deps: MaskDeps, caller: CallerRights, table: Table, byPreference: ByPreference): Standards {

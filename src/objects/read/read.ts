@@ -6,6 +6,7 @@ import { type Deadline, noDeadline } from '../../platform/limits/deadline.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { mayUseMask } from '../masks/preference.ts'
+import { shownSql } from '../masks/shown-sql.ts'
 import { maySee } from '../render/render.ts'
 import { type Address, loadHeads } from '../stored/load.ts'
 import { type ReadableSql, readableSql } from '../stored/readable-sql.ts'
@@ -146,7 +147,12 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       return readableSql(deps.datamodel.current(), await deps.rights.forActor(actor))
     },
 
-    /** The latest versions of the objects that the caller may read, in the trash or not. */
+    /** The same with one mask at least: what it can open. */
+    async shownSql(actor: Actor): Promise<ReadableSql> {
+      return shownSql(deps, deps.datamodel.current(), await deps.rights.forActor(actor))
+    },
+
+    /** Those of the objects that the caller may read, in the trash or not. */
     async latestVersions(
       q: Queryable,
       actor: Actor,

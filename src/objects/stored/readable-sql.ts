@@ -18,13 +18,19 @@ export function readableSql(model: Model, caller: CallerRights): ReadableSql {
   const found = known.get(caller)
   if (found?.model === model) return found.made
   const values: unknown[] = []
-  const withGrants = [...model.tablesById.values()].filter((table) => table.aclTable).map((table) => table.id)
   const sql = objectSql(caller.readable(), {
     alias: 'o',
-    withGrants,
+    withGrants: objectsWithGrants(model),
     parameter: (value, type) => `$${values.push(value)}::${type}`,
   })
-  const made = { sql, values, shape: hash('sha1', sql, 'base64url').slice(0, 16) }
+  const made = { sql, values, shape: nameOf(sql) }
   known.set(caller, { model, made })
   return made
 }
+
+/** Ids of the object types whose objects have grants of their own. */
+export const objectsWithGrants = (model: Model): number[] =>
+  [...model.tablesById.values()].filter((table) => table.aclTable).map((table) => table.id)
+
+/** For names of prepared statements that have the condition. */
+export const nameOf = (sql: string): string => hash('sha1', sql, 'base64url').slice(0, 16)

@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+import { secondsText } from '../../platform/postgres/moments.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 import type { StoredUser, SystemRights, UserType } from '../model.ts'
 import { type Readers, userReadable, userReaders } from '../readable.ts'
@@ -59,7 +60,7 @@ const columns = `t.id, t.version, t.type, t.login, t.email, t.reference,
   (select coalesce(jsonb_agg(ug.group_id order by ug.group_id), '[]') from user_group ug
    where ug.user_id = t.id) as "groupIds",
   (select coalesce(jsonb_object_agg(ug.group_id, jsonb_build_object('type', ug.automatic,
-     'timestamp', to_char(ug.automatic_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))), '{}')
+     'timestamp', ${secondsText('ug.automatic_at')})), '{}')
    from user_group ug where ug.user_id = t.id and ug.automatic is not null) as "automaticGroups"`
 
 export const {

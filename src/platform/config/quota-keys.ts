@@ -106,7 +106,7 @@ export const quotaKeys = {
     'SVC_QUOTA_DEEP_LINKS',
     integer(10, 100_000_000),
     10_000,
-    'Deep links that callers without an account of their own may open from one address (of IPv6: a network of 64 bits) within an hour, over all processes; a further one is answered 429. A network of 48 bits may open four times as many.',
+    'Deep links that callers without an account of their own may open from one address (of IPv6: a network of 64 bits) within an hour, sitemaps and harvest requests included, over all processes; a further one is answered 429. A network of 48 bits may open four times as many.',
   ),
   quotaMails: key(
     'svc.quotas.mails',

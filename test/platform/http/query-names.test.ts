@@ -5,7 +5,7 @@ import { zip } from '../../files/documents.ts'
 import { upload } from '../../files/support.ts'
 import { install } from '../../plugins/support.ts'
 import type { Json } from '../../support/client.ts'
-import { type Museum, payload, startMuseum } from '../../support/seed/museum.ts'
+import { inPool, type Museum, payload, startMuseum } from '../../support/seed/museum.ts'
 import type { TestService } from '../../support/service.ts'
 
 interface Operation {
@@ -171,6 +171,11 @@ suite('query parameters that nobody knows', () => {
     const person = '/api/v1/db/person/_all_fields'
     const opened = await root.post('/config/system/config/deep_link_access', { enabled: true })
     assert.equal(opened.status, 200)
+    await made('/db/work', [payload('work', { ...inPool(museum.pool), title: { 'en-US': 'Public' } })])
+    const { pool } = (await root.get(`/pool/${museum.pool}`)).body[0]
+    const _acl = [{ who: { _basetype: 'user', user: { _id: 2 } }, rights: { read: {} } }]
+    await made('/pool', [{ pool: { _id: pool._id, _version: pool._version }, _acl }])
+    assert.equal((await root.post('/config/system/config/sitemaps', { enabled: true })).status, 200)
     const download = `/api/v1/eas/download/${file._id}/${file.hash}/original`
     return {
       'GET /api/v1/config/{path}': '/api/v1/config/system',
@@ -243,7 +248,7 @@ suite('query parameters that nobody knows', () => {
         ? /^private, /
         : /plugin\/(static|bundle\.)/.test(name)
           ? /^public, no-cache$/
-          : /v1\/(objects|collection\/iiif)/.test(name)
+          : /v1\/(objects|collection\/iiif)|\/sitemap\.xml/.test(name)
             ? /^no-cache, must-revalidate$/
             : /^no-store(, no-cache)?$/
       if (!unasked.test(String(plain.headers['cache-control']))) wrong.push(`${name}: kept without being asked`)

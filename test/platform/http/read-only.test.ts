@@ -140,6 +140,8 @@ const reading = [
   'HEAD /api/v1/eas/zoom/*',
   'HEAD /api/v1/objects/*',
   'HEAD /api/v1/oai',
+  'HEAD /robots.txt',
+  'HEAD /sitemap.xml',
   'POST /api/v1/oai',
   'POST /api/oauth2/introspect',
   'POST /api/oauth2/userinfo',

@@ -35,7 +35,7 @@ function surfaceByAddress(url: string): string {
   if (url === '/api/oauth2/auth') return 'sign-in'
   if (/^(\/api\/oauth2)?\/logout$/.test(url)) return 'sign-out'
   if (/^\/api\/v1\/eas\/(iiif2?|zoom)\//.test(url)) return 'images'
-  if (/^\/api\/v1\/(objects|collection\/iiif)\//.test(url)) return 'deep-links'
+  if (/^\/api\/v1\/(objects|collection\/iiif)\/|^\/(robots\.txt|sitemap\.xml)$/.test(url)) return 'deep-links'
   if (url === '/api/v1/oai') return 'oai'
   if (/^\/api\/v1\/eas\/tus/.test(url)) return 'tus'
   if (/^\/api\/v1\/(WebDAV|hotfolder)\//.test(url)) return 'dav'

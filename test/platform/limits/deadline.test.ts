@@ -50,6 +50,7 @@ const withoutStatements = [
   'getOpenIdConfiguration',
   'getPluginFile',
   'getPluginTexts',
+  'getRobots',
   'getStaticTexts',
   'getXmlSchema',
   'listConfigDefinitions',

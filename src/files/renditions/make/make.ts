@@ -15,6 +15,7 @@ import { isDirect, localPath, type Material, openMaterial, ownFolder, type Sourc
 import { CannotMake } from '../workshop/failure.ts'
 import { type Basics, isInline, type PictureRecipe, type PicturesTask } from '../workshop/tasks.ts'
 import { shape } from '../workshop/technical.ts'
+import { pagesOf } from './pages.ts'
 
 export interface MakeTools extends SourceTools {
   /** The watermark and caption for renditions of the file, and all recipes for it. */
@@ -221,6 +222,7 @@ async function makeByProgram(tools: MakeTools, material: Material, program: Reci
   if (kind === 'unknown' && classOf(extension) !== 'unknown') {
     throw new CannotMake('unreadable', `${program.name}: what its program has written is no ${extension}`)
   }
+  if (extension === 'pdf') return { path, extension, mimeType, metadata: await pagesIn(tools, path) }
   if (kind !== 'image' || !isDirect(extension)) return { path, extension, mimeType, metadata: {} }
   const look = { kind: 'pictures', source: { path, extension }, folder, recipes: [], inspect: 'head' } as const
   const { basics } = await workers.run(look, signal, who)
@@ -244,7 +246,8 @@ async function convert(tools: MakeTools, material: Material, recipe: Recipe): Pr
     if (recipe.program) return { recipe, output: await makeByProgram(tools, material, recipe.program) }
     if (recipe.recipe === 'pdf') {
       const path = await material.pdf()
-      return { recipe, output: { path, extension: 'pdf', mimeType: 'application/pdf', metadata: {} } }
+      const metadata = await pagesIn(tools, path)
+      return { recipe, output: { path, extension: 'pdf', mimeType: 'application/pdf', metadata } }
     }
     const { film } = tools.programs
     const facts = await material.facts()
@@ -264,6 +267,9 @@ async function convert(tools: MakeTools, material: Material, recipe: Recipe): Pr
     throw error
   }
 }
+
+const pagesIn = ({ workers, signal, who }: MakeTools, path: string) =>
+  pagesOf((task) => workers.run(task, signal, who), path)
 
 function dimensions(width: number, height: number) {
   return { width, height, aspect_ratio: Math.round((1000 * width) / height) / 1000 }

@@ -239,7 +239,9 @@ function eventOf(file: StoredFile, outcome: Outcome, took: number): NewEvent[] {
   const { displayname: _, ...recipe } = outcome.recipe
   const base = { actor: null, basetype: 'file', objectId: file.id } as const
   if ('output' in outcome) {
-    const { extension, metadata } = outcome.output
+    const { extension } = outcome.output
+    // A long document would have a long list of them.
+    const { page_sizes: _pages, ...metadata } = outcome.output.metadata
     const receipt = { version: recipe.name, extension, ...metadata, took: Math.round(took) / 1000 }
     return [{ ...base, type: 'FILE_PRODUCE', info: { recipe, receipt, connInfos } }]
   }

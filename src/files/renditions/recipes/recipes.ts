@@ -47,7 +47,14 @@ export function recipeHash(recipe: Recipe, all: readonly Recipe[], marks: KnownM
   const drawn = drawnMarks(recipe, marks)
   return createHash('sha256')
     .update(
-      JSON.stringify([engine, how, from ? recipeHash(from, all, marks) : null, ...(drawn ? [visible(drawn)] : [])]),
+      JSON.stringify([
+        engine,
+        how,
+        from ? recipeHash(from, all, marks) : null,
+        ...(drawn ? [visible(drawn)] : []),
+        // Documents that were made before their pages were looked at are renewed for the sake of these.
+        ...(recipe.recipe === 'pdf' ? ['pages'] : []),
+      ]),
     )
     .digest('hex')
     .slice(0, 32)

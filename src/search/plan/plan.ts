@@ -163,6 +163,9 @@ export interface ScoreTerm {
 /** By what of a date hits are sorted: all that begins in the same period is alike. */
 export type PeriodUnit = 'year' | 'month' | 'week' | 'day'
 
+/** Which of several values decides. */
+export type Which = 'least' | 'greatest'
+
 export type SortField =
   | { readonly by: 'score' | 'id' | 'created' | 'modified' | 'objecttype' }
   | {
@@ -188,6 +191,8 @@ export type SortField =
       readonly others?: readonly SearchField[]
       /** The value of the object that these links lead to, along the first link of each. */
       readonly steps?: readonly LinkStep[]
+      /** Where one of these leads back: which of the values of all objects that it leads to. */
+      readonly which?: Which
     }
 
 export interface SortKey {

@@ -3,7 +3,7 @@ import { escapeMarkup } from '../../platform/values/markup.ts'
 import { foldedText, marked } from '../document/marks.ts'
 import { fieldsOf } from '../plan/fields.ts'
 import type { SearchPlan } from '../plan/plan.ts'
-import { resolveName } from '../request/names.ts'
+import { resolvePath } from '../request/paths.ts'
 import { counting, namesOf, type SuggestContext, searchFor, textElement, typedSpan, typesOf } from './context.ts'
 import type { SuggestedToken } from './schema.ts'
 import { type Typed, typedValue, typedWord } from './typed.ts'
@@ -60,14 +60,17 @@ async function findWords(context: SuggestContext): Promise<Candidate[]> {
 async function findValues(context: SuggestContext): Promise<Candidate[]> {
   const { request, model } = context
   const catalogue = fieldsOf(model)
-  const named = (request.fields ?? []).map((name) => resolveName(catalogue, name))
-  const own = named.flatMap((name) => (name.kind === 'field' && name.field.kind === 'string' ? name.field : []))
+  const asked = request.fields ?? []
+  const named = asked.flatMap((name) => {
+    const { named: found } = resolvePath(catalogue, name)
+    return found.kind === 'field' && found.field.kind === 'string' ? { name, column: found.field.column } : []
+  })
   const { tokens_dont_split_query: whole = false, objecttypes = [] } = request
   const searched =
     objecttypes.length === 0 ? [...model.objecttypes.values()] : typesOf(objecttypes, 'objecttypes', model)
   const inFulltext = searched.flatMap((table) => catalogue.types.get(table.id)?.all ?? [])
   const fields =
-    named.length > 0 || !whole ? own : inFulltext.filter(({ kind, fulltext }) => kind === 'string' && fulltext)
+    asked.length > 0 || !whole ? named : inFulltext.filter(({ kind, fulltext }) => kind === 'string' && fulltext)
   const typed = typedValue(request)
   if (typed === null || fields.length === 0) return []
   const used = fields.slice(0, mostFields)

@@ -329,6 +329,8 @@ export interface SearchEngine {
   search(plan: SearchPlan, deadline: Deadline): Promise<SearchOutcome>
   /** The page alone, of any size. Nothing is counted, and nothing kept. */
   page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
+  /** Some of the objects that it finds, as many as the limit says, in no order. */
+  some(plan: SearchPlan, deadline: Deadline): Promise<readonly number[]>
   /** Something of all that is found. */
   measure(plan: SearchPlan, measure: Measure, deadline: Deadline): Promise<Measured>
   /** Of some objects that were found those whose values of a field the caller sees, by field. */
@@ -347,6 +349,8 @@ export interface SearchEngine {
     terms: readonly FoundTerm[],
     deadline: Deadline,
   ): Promise<ReadonlyMap<string, number>>
+  /** How many objects it finds with each of some conditions besides. Nothing else is counted, and nothing kept. */
+  countEach(plan: SearchPlan, clauses: readonly Clause[], deadline: Deadline): Promise<readonly number[]>
   /** Stores all matches in their order; answers their number. null: there are more than `most`, and none is stored. */
   collect(plan: SearchPlan, into: HitCollection, deadline: Deadline): Promise<number | null>
   /** What has changed of the objects of a scope. */

@@ -24,6 +24,8 @@ export interface FoundTerm {
   readonly term: string
   /** So many objects have it, or had it when it was looked at last, or more: to compare terms by. */
   readonly about: number
+  /** It is exactly so many, counted a moment ago. */
+  readonly exact?: boolean
 }
 
 export interface FoundTerms {

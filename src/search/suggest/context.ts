@@ -19,7 +19,7 @@ export interface SuggestContext {
   /** Suggestions of each kind. */
   readonly limit: number
   readonly model: Model
-  readonly engine: Pick<SearchEngine, 'search' | 'page' | 'shows' | 'terms' | 'counts'>
+  readonly engine: Pick<SearchEngine, 'page' | 'some' | 'shows' | 'terms' | 'counts' | 'countEach'>
   readonly compile: (request: SearchRequest) => Promise<CompiledSearch>
   readonly time: Time
 }

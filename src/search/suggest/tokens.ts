@@ -19,6 +19,7 @@ interface Candidate {
   readonly plan: SearchPlan
   readonly placeholder: string
   readonly about: number
+  readonly exact?: boolean
 }
 
 export async function suggestTokens(context: SuggestContext): Promise<SuggestedToken[]> {
@@ -103,7 +104,7 @@ async function find(
       engine.terms(asked, { placeholder, source, most: most - candidates.length, within: time.left() }, time.deadline),
     )
     if (found === null || found.timedOut) time.end()
-    for (const { term, about } of found?.terms ?? []) candidates.push({ term, typed, plan: asked, placeholder, about })
+    for (const each of found?.terms ?? []) candidates.push({ ...each, typed, plan: asked, placeholder })
   }
   return candidates
 }

@@ -63,7 +63,9 @@ export async function findTerms(
      ) n where n.about is null or n.about > 0 limit ${parameters.add(query.most, 'int')}`),
   )
   return {
-    terms: rows.flatMap(({ term, about }) => (about === null ? [] : { term, about })),
+    terms: rows.flatMap(({ term, about }) =>
+      about === null ? [] : { term, about, exact: about < upTo && !Object.hasOwn(known, term) },
+    ),
     timedOut: rows.some(({ about }) => about === null),
   }
 }

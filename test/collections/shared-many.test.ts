@@ -20,7 +20,7 @@ test('a search finds what collections of hundreds of objects open, and nothing e
     const made = await it.root.post('/collection', { collection: {}, objects: entriesOf(it.svc, half), _acl })
     lists.push(ok(made).collection)
   }
-  const byBits = 0
+  let byBits = 0
   using _ = {
     [Symbol.dispose]: onStatement((text) => {
       if (/get_bit\(\$\d+::bytea, \(d\.id - \d+\)::int\)/.test(text)) byBits++

@@ -80,11 +80,18 @@ const pairs: readonly (readonly [name: string, plain: object, linked: object])[]
   ['values of 50 hits', values('name'), values('maker.bench_maker.name')],
 ]
 
+/** Fields of the works of makers beside plain fields of these. */
+const pairsBack: typeof pairs = [
+  ['back: an order, a page of 50', sortedMakers('born'), sortedMakers(back('born'))],
+  ['back: a facet', facetOfMakers('born'), facetOfMakers(back('born'))],
+  ['back: a common word', textOfMakers('name', 'common'), textOfMakers(back('name'), 'common')],
+]
+
 async function compare(context: Context, works: number): Promise<Row[]> {
   const rows: Row[] = [
     figureOnly('links: works, each with a maker (one of a tenth as many) and the same patron', works, 'works'),
   ]
-  for (const [name, plain, linked] of pairs) {
+  for (const [name, plain, linked] of [...pairs, ...pairsBack]) {
     const [one, other] = [await median(context, plain), await median(context, linked)]
     if (one.count !== other.count) throw new Error(`${name}: ${one.count} and ${other.count} are found`)
     rows.push(
@@ -150,6 +157,26 @@ function values(name: string): object {
   return { limit: 50, fields: [{ key: 'value', field: `bench_piece.${name}` }] }
 }
 
+function back(name: string): string {
+  return `_reverse_nested:bench_piece:maker.bench_piece.${name}`
+}
+
+function sortedMakers(name: string): object {
+  return { ...makers(sorted(name)), sort: [{ field: `bench_maker.${name}` }] }
+}
+
+function facetOfMakers(name: string): object {
+  return makers({ aggregations: { values: { type: 'term', field: `bench_maker.${name}` } } })
+}
+
+function textOfMakers(name: string, string: string): object {
+  return makers({ search: [{ type: 'text', string, fields: [`bench_maker.${name}`] }] })
+}
+
+function makers(request: object): object {
+  return { ...request, objecttypes: ['bench_maker'] }
+}
+
 async function save({ client }: Context, objecttype: string, blocks: readonly object[]): Promise<number[]> {
   const stored = await client.post<{ _system_object_id: number }[]>(
     `/db/${objecttype}`,
@@ -176,7 +203,7 @@ const tables = [
       value('name', 'text_oneline'),
       value('born', 'number'),
       value('patron_name', 'text_oneline'),
-      link('maker'),
+      { ...link('maker'), reverse_edit: true },
       link('patron'),
     ],
   },
@@ -189,8 +216,17 @@ const counted = (name: string, standard = false) => {
 
 const linkField = (name: string) => ({ ...counted(name), kind: 'link', mask_id: 'PREFERRED' })
 
+const pieces = {
+  ...field('maker'),
+  kind: 'reverse-linked-table',
+  column_name_hint: undefined,
+  other_table_name_hint: 'bench_piece',
+  other_column_name_hint: 'maker',
+  mask: { fields: [field('title', true)] },
+}
+
 const masks = [
-  maskOf('bench_maker', [counted('name', true), counted('born')]),
+  maskOf('bench_maker', [counted('name', true), counted('born'), pieces]),
   maskOf('bench_piece', [
     field('title', true),
     counted('name'),

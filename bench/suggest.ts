@@ -1,10 +1,12 @@
 import type { Context } from './context.ts'
+import { postgresTime, processTime } from './cpu.ts'
 import { type Load, load } from './load.ts'
+import { signInReader } from './reader.ts'
 import { atMost, figureOnly, type Row } from './report.ts'
 import { searchLoad, textSearch } from './search.ts'
 import { titleWords } from './words.ts'
 
-/** A user types words of titles, letter by letter; and searches for such words with highlighting of hits. */
+/** A caller with rights in 20 pools types words of titles, letter by letter; and searches for such words whose hits show where they stand. */
 export async function measureSuggest(context: Context): Promise<Row[]> {
   const word = await titleWords(context.source)
   const typed = (): object => {
@@ -18,9 +20,14 @@ export async function measureSuggest(context: Context): Promise<Row[]> {
     linked_objecttypes: ['artist'],
     linked_objects_referenced_by_objecttypes: ['artwork'],
   })
-  const run = async (body: () => object): Promise<Load> => {
-    await suggestLoad(context, 4, body)
-    return suggestLoad(context, 6, body)
+  const headers = await signInReader(context)
+  const spent = async (): Promise<number> =>
+    (await processTime(context.service.pid)) + (await postgresTime(context.dsn))
+  const run = async (body: () => object): Promise<Load & { readonly cost: number }> => {
+    await suggestLoad(context, { seconds: 4, body, headers })
+    const before = await spent()
+    const found = await suggestLoad(context, { seconds: 6, body, headers })
+    return { ...found, cost: ((await spent()) - before) / (6 * found.perSecond) }
   }
   const words = await run(typed)
   const whole = await run(values)
@@ -31,18 +38,23 @@ export async function measureSuggest(context: Context): Promise<Row[]> {
     atMost('suggestions of words, 4 connections, p95', 15, words.p95, 'ms'),
     figureOnly('  median', words.median, 'ms'),
     figureOnly('  throughput', words.perSecond, '/s'),
+    figureOnly('  processor time', words.cost, 'ms'),
     figureOnly('  values of a field, p95', whole.p95, 'ms'),
+    figureOnly('  processor time', whole.cost, 'ms'),
     figureOnly('  linked objects, p95', objects.p95, 'ms'),
+    figureOnly('  processor time', objects.cost, 'ms'),
     figureOnly('  search with marked texts, 20 hits, p95', marked.p95, 'ms'),
   ]
 }
 
-async function suggestLoad({ service, headers }: Context, seconds: number, body: () => object): Promise<Load> {
-  const sent = await headers()
+function suggestLoad(
+  { service }: Context,
+  { seconds, body, headers }: { seconds: number; body: () => object; headers: Record<string, string> },
+): Promise<Load> {
   return load({
     origin: service.url,
     connections: 4,
     seconds,
-    request: () => ({ method: 'POST', path: '/api/v1/suggest', body: JSON.stringify(body()), headers: sent }),
+    request: () => ({ method: 'POST', path: '/api/v1/suggest', body: JSON.stringify(body()), headers }),
   })
 }

@@ -49,7 +49,11 @@ export const SearchRequest = Type.Object(
             with_path: Type.Optional(
               Type.Boolean({ description: 'By the titles from the top of the hierarchy down.' }),
             ),
-            mode: Type.Optional(Type.String()),
+            mode: Type.Optional(
+              Type.String({
+                description: 'Of dates `from`, `to` or `from_to`; of fields through links back `min` or `max`.',
+              }),
+            ),
             numeric: Type.Optional(Type.Boolean({ description: '`false`: digits in texts are letters.' })),
             number_groups: Type.Optional(
               Type.Array(Type.Integer(), { description: 'Runs of digits in texts that decide, one after the other.' }),

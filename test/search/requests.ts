@@ -1,5 +1,14 @@
 import fc from 'fast-check'
-import { columns, nestedOf, numbers, type TypeName, typeNames, words, years } from '../support/hidden/model.ts'
+import {
+  columns,
+  loansField,
+  nestedOf,
+  numbers,
+  type TypeName,
+  typeNames,
+  words,
+  years,
+} from '../support/hidden/model.ts'
 import { keyOf } from '../support/hidden/scene.ts'
 import type { World } from '../support/hidden/twins.ts'
 
@@ -41,8 +50,15 @@ const throughLinks = (of: readonly Field[]): Field[] =>
 
 const near = throughLinks(own)
 const far = throughLinks(near)
+/** The fields of loans, named from the works that are lent. */
+const back = (of: readonly Field[]): Field[] =>
+  of
+    .filter(({ name }) => name.startsWith('loan.'))
+    .map(({ name, kind }) => ({ name: `work._reverse_nested:${loansField}.${name}`, kind, nested: null }))
+
+const some = (_: Field, index: number): boolean => index % 5 === 0
 /** Of the longest names a few: there are many. */
-const fields: Field[] = [...own, ...near, ...far.filter((_, index) => index % 5 === 0)]
+const fields: Field[] = [...own, ...back(own), ...near, ...far.filter(some), ...back(near).filter(some)]
 const ofKind = (...kinds: string[]): Field[] => fields.filter(({ kind }) => kinds.includes(kind))
 const textKinds = ['text', 'text_oneline', 'text_l10n_oneline', 'string', 'key']
 const texts = ofKind(...textKinds, 'link')
@@ -266,13 +282,18 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
     field: fc.constantFrom('_score', '_standard', '_objecttype', ...fields.map(({ name }) => name)),
     order: fc.constantFrom('asc', 'desc'),
   })
+  const backwards = fc.record({
+    field: fc.constantFrom(...back(own).map(({ name }) => name)),
+    mode: fc.constantFrom('min', 'max'),
+    order: fc.constantFrom('asc', 'desc'),
+  })
   const special = fc.oneof(
     fc.constantFrom('_standard', ...links.map(({ name }) => name)).map((field) => ({ field, with_path: true })),
     fc.constantFrom('_standard_parent', '_standard_parents').map((field) => ({ field })),
     fc.constantFrom(...dates).map(({ name }) => ({ field: name, width: 'year' })),
     fc.constantFrom(...ofKind(...textKinds)).map(({ name }) => ({ field: name, numeric: false, number_groups: [1] })),
   )
-  const sort = options.more ? fc.oneof(usual, special) : usual
+  const sort = fc.oneof({ weight: 3, arbitrary: usual }, backwards, ...(options.more ? [special] : []))
   const measure = fc.oneof(
     fc.constantFrom('work.made.range_year', 'work.period.range_month').map((field) => ({ type: 'term', field })),
     fc

@@ -16,6 +16,8 @@ const requests = Number(process.env.ENGINE_REQUESTS ?? 40)
 
 const texts = ['work.title', 'work.note', 'work.plain', 'person.name', 'place.name', 'work.creator', 'loan.borrower']
 const strings = ['work.code', 'place.code']
+/** Of objects that links lead to, forth and back. */
+const linked = ['work.creator.person.name', 'work._reverse_nested:loan:work.loan.borrower']
 const parts = ['work._nested:work__part.name', 'person._nested:person__influence.note']
 
 const typed = fc.constantFrom(
@@ -47,7 +49,10 @@ const someRequest = (world: World) =>
       ),
       fields: fc.oneof(
         fc.constant(undefined),
-        fc.uniqueArray(fc.constantFrom('_fulltext', ...texts, ...strings, ...parts), { minLength: 1, maxLength: 3 }),
+        fc.uniqueArray(fc.constantFrom('_fulltext', ...texts, ...strings, ...parts, ...linked), {
+          minLength: 1,
+          maxLength: 3,
+        }),
       ),
       tokens_mode: fc.constantFrom(undefined, '', 'ngram', 'edgengram', 'exact'),
       objecttypes: fc.constantFrom(undefined, undefined, ['work'], ['person', 'place']),

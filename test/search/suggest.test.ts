@@ -225,3 +225,15 @@ test('when the time is over, what there is is answered', async () => {
   assert.deepEqual(Object.keys(body.suggestions), ['tokens', 'fields', 'linked_objects'])
   assert.equal(typeof body.timed_out, 'boolean')
 })
+
+test('words and values of linked objects complete what is typed, each with the objects that link there', async () => {
+  const fields = ['work.creator.person.name']
+  assert.deepEqual(await tokens({ query: 'tur', fields }), ['turner 2'])
+  assert.deepEqual(await tokens({ query: 'william tur', fields }), ['william turner 2'])
+  assert.deepEqual(await tokens({ query: 'will', fields: [...fields, 'work.title'] }), ['william 3'])
+  assert.deepEqual(await tokens({ query: 'tur', fields: ['work.creator.person.reference'] }), ['turner-1 2'])
+  assert.deepEqual(await tokens({ query: 'tur', fields: ['work.creator.person._fulltext'] }), ['turner 2'])
+  assert.deepEqual(await tokens({ query: 'tur', fields }, reader), [])
+  const { status, body } = await root.post('/suggest', { query: 'tur', fields, fields_suggest: true })
+  assert.deepEqual([status, body.code], [400, 'SearchFieldNotAllowed'])
+})

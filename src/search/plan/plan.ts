@@ -169,6 +169,9 @@ export interface ScoreTerm {
 /** The period of a date by which hits are sorted: dates that begin in the same period are equal. */
 export type PeriodUnit = 'year' | 'month' | 'week' | 'day'
 
+/** Which of several values decides. */
+export type Which = 'least' | 'greatest'
+
 export type SortField =
   | { readonly by: 'score' | 'id' | 'created' | 'modified' | 'objecttype' }
   | {
@@ -194,6 +197,8 @@ export type SortField =
       readonly others?: readonly SearchField[]
       /** The value of the object behind these links, along the first link of each. */
       readonly steps?: readonly LinkStep[]
+      /** Where one of these leads back: which of the values of all objects that it leads to. */
+      readonly which?: Which
     }
 
 export interface SortKey {
@@ -332,7 +337,9 @@ export interface SearchEngine {
   search(plan: SearchPlan, deadline: Deadline): Promise<SearchOutcome>
   /** Only the page, of any size. Nothing is counted or cached. */
   page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
-  /** A measurement of all matches. */
+  /** Some of the objects that it finds, as many as the limit says, in no order. */
+  some(plan: SearchPlan, deadline: Deadline): Promise<readonly number[]>
+  /** Something of all that is found. */
   measure(plan: SearchPlan, measure: Measure, deadline: Deadline): Promise<Measured>
   /** By field: the given objects whose value of the field the caller sees. */
   shows(
@@ -350,7 +357,9 @@ export interface SearchEngine {
     terms: readonly FoundTerm[],
     deadline: Deadline,
   ): Promise<ReadonlyMap<string, number>>
-  /** Stores all matches in their order; returns their number. null: there are more than `most`, and none is stored. */
+  /** How many objects it finds with each of some conditions besides. Nothing else is counted, and nothing kept. */
+  countEach(plan: SearchPlan, clauses: readonly Clause[], deadline: Deadline): Promise<readonly number[]>
+  /** Stores all matches in their order; answers their number. null: there are more than `most`, and none is stored. */
   collect(plan: SearchPlan, into: HitCollection, deadline: Deadline): Promise<number | null>
   /** The changes of the objects of a scope. */
   changes(plan: SearchPlan, window: ChangesWindow, deadline: Deadline): Promise<ChangesPage>

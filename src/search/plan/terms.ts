@@ -27,6 +27,8 @@ export interface FoundTerm {
   readonly term: string
   /** The approximate number of objects with it: now, at the last count, or an upper estimate. For comparison of terms. */
   readonly about: number
+  /** It is exactly so many, counted a moment ago. */
+  readonly exact?: boolean
 }
 
 export interface FoundTerms {

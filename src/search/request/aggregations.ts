@@ -147,9 +147,7 @@ const defaultFields: Readonly<Record<string, string>> = { pool: '_pool', tag: '_
 function facetField(type: 'term' | 'linked_object', name: string, place: string, context: ElementContext): FacetField {
   const { steps, named: found } = resolvePath(context.fields, name)
   const named = found.kind === 'targetId' ? linkOf(found) : found
-  if (steps.some(({ reverse }) => reverse) || (steps.length > 0 && named.kind !== 'field')) {
-    throw notAllowed(name, 'aggregations')
-  }
+  if (steps.length > 0 && named.kind !== 'field') throw notAllowed(name, 'aggregations')
   if (named.kind === 'system') {
     if (named.name === '_objecttype' && type === 'term') return { kind: 'objecttype' }
     if (named.name === '_pool' && type === 'linked_object') return { kind: 'pool' }

@@ -3,7 +3,7 @@ import type { Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import { mostRuns } from '../document/digits.ts'
 import type { FieldCatalogue } from '../plan/fields.ts'
-import type { SearchEngine, SortField, SortKey } from '../plan/plan.ts'
+import type { SearchEngine, SortField, SortKey, Which } from '../plan/plan.ts'
 import { assetFields } from './assets.ts'
 import { linkOf, notAllowed } from './names.ts'
 import { resolvePath } from './paths.ts'
@@ -35,10 +35,23 @@ function sortKeysOf(entry: unknown, place: string, context: SortContext): readon
   const order = optional(key, 'order', 'string', place)
   const language = languageAt(key, place)
   const direction = order ? choice(order.toLowerCase(), ['asc', 'desc'], `${place}.order`) : undefined
-  const fields = ends(key, place).map((end) => sortField(name, language, end, place, context))
+  const { ends, which } = modeOf(key, place)
+  const fields = ends.map((end) => sortField(name, language, end, place, context))
   return fields
     .flatMap((field) => refined(field, key, place))
-    .map((field) => ({ field, descending: direction === undefined ? field.by === 'score' : direction === 'desc' }))
+    .map((field) => {
+      const descending = direction === undefined ? field.by === 'score' : direction === 'desc'
+      return { field: chosen(field, which, descending, place), descending }
+    })
+}
+
+/** Of the values that links back lead to one counts: where nothing is said, the one that the order begins with. */
+function chosen(field: SortField, which: Which | undefined, descending: boolean, place: string): SortField {
+  if (field.by === 'field' && field.steps?.some(({ reverse }) => reverse)) {
+    return { ...field, which: which ?? (descending ? 'greatest' : 'least') }
+  }
+  if (which !== undefined) throw wrong(`${place}.mode`, 'absent where the field leads back through no link')
+  return field
 }
 
 const units = ['year', 'month', 'week', 'day'] as const
@@ -76,12 +89,16 @@ function refined(field: SortField, key: Fields, place: string): readonly SortFie
 
 type End = 'from' | 'to'
 
-/** `mode`: the end of the interval by which dates are sorted; `from_to`: by the first one, then by the last one. */
-function ends(key: Fields, place: string): readonly (End | undefined)[] {
+/**
+ * `mode`: by which end of their interval dates sort; `from_to` by the first one, then by the last one. `min`, `max`: which of the
+ * values that links back lead to.
+ */
+function modeOf(key: Fields, place: string): { readonly ends: readonly (End | undefined)[]; readonly which?: Which } {
   const mode = optional(key, 'mode', 'string', place)
-  if (!mode) return [undefined]
-  const end = choice(mode, ['from', 'to', 'from_to'], `${place}.mode`)
-  return end === 'from_to' ? ['from', 'to'] : [end]
+  if (!mode) return { ends: [undefined] }
+  const known = choice(mode, ['from', 'to', 'from_to', 'min', 'max'], `${place}.mode`)
+  if (known === 'min' || known === 'max') return { ends: [undefined], which: known === 'min' ? 'least' : 'greatest' }
+  return { ends: known === 'from_to' ? ['from', 'to'] : [known] }
 }
 
 function sortField(
@@ -107,8 +124,7 @@ function sortField(
   }
   const { steps, named: found } = resolvePath(fields, name)
   const named = found.kind === 'targetId' ? linkOf(found) : found
-  if (steps.some(({ reverse }) => reverse) || (steps.length > 0 && named.kind !== 'field'))
-    throw notAllowed(name, 'sort')
+  if (steps.length > 0 && named.kind !== 'field') throw notAllowed(name, 'sort')
   const through = steps.length > 0 ? { steps } : {}
   const language = wanted ?? ('language' in named ? named.language : null)
   const preferred = language ? [language, ...languages.filter((each) => each !== language)] : languages

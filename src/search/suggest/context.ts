@@ -8,7 +8,8 @@ import { type foldedText, type Span, spanOf } from '../document/marks.ts'
 import { fieldsOf, type SearchField } from '../plan/fields.ts'
 import type { Clause, SearchEngine, SearchPlan } from '../plan/plan.ts'
 import type { CompiledSearch } from '../request/compile.ts'
-import { notAllowed, resolveName } from '../request/names.ts'
+import { notAllowed } from '../request/names.ts'
+import { resolvePath } from '../request/paths.ts'
 import type { SearchRequest } from '../schema.ts'
 import type { SuggestRequest } from './schema.ts'
 
@@ -18,7 +19,7 @@ export interface SuggestContext {
   /** The highest number of suggestions of each kind. */
   readonly limit: number
   readonly model: Model
-  readonly engine: Pick<SearchEngine, 'search' | 'page' | 'shows' | 'terms' | 'counts'>
+  readonly engine: Pick<SearchEngine, 'page' | 'some' | 'shows' | 'terms' | 'counts' | 'countEach'>
   readonly compile: (request: SearchRequest) => Promise<CompiledSearch>
   readonly time: Time
 }
@@ -73,16 +74,16 @@ export const namesOf = ({ fields = [] }: SuggestRequest): readonly string[] =>
 const textKinds: readonly SearchField['kind'][] = ['text', 'string', 'l10n', 'link', 'custom']
 const valueKinds: readonly SearchField['kind'][] = ['text', 'string', 'l10n']
 
-/** @throws {AppError} for fields without words, and with `fields_suggest` for fields without texts of their own. */
+/** @throws {AppError} for fields that have no words, and with `fields_suggest` for those that have no texts of the objects themselves. */
 export function assertFields({ fields = [], fields_suggest: values = false }: SuggestRequest, model: Model): void {
   const catalogue = fieldsOf(model)
   for (const name of fields) {
-    const named = resolveName(catalogue, name)
+    const { steps, named } = resolvePath(catalogue, name)
     if (named.kind === 'system' && named.name === '_fulltext' && !values) continue
     if (
       named.kind !== 'field' ||
       !(values ? valueKinds : textKinds).includes(named.field.kind) ||
-      (values && named.field.part)
+      (values && (named.field.part || steps.length > 0))
     )
       throw notAllowed(name, values ? 'fields_suggest' : 'suggest')
   }

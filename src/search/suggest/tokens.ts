@@ -5,7 +5,7 @@ import { escapeMarkup } from '../../platform/values/markup.ts'
 import { foldedText, marked } from '../document/marks.ts'
 import { fieldsOf } from '../plan/fields.ts'
 import type { SearchPlan } from '../plan/plan.ts'
-import { resolveName } from '../request/names.ts'
+import { resolvePath } from '../request/paths.ts'
 import { counting, namesOf, type SuggestContext, searchFor, textElement, typedSpan, typesOf } from './context.ts'
 import type { SuggestedToken } from './schema.ts'
 import { type Typed, typedValue, typedWord } from './typed.ts'
@@ -21,6 +21,7 @@ interface Candidate {
   readonly plan: SearchPlan
   readonly placeholder: string
   readonly about: number
+  readonly exact?: boolean
 }
 
 export async function suggestTokens(context: SuggestContext): Promise<SuggestedToken[]> {
@@ -65,14 +66,17 @@ async function findWords(context: SuggestContext): Promise<Candidate[]> {
 async function findValues(context: SuggestContext): Promise<Candidate[]> {
   const { request, model } = context
   const catalogue = fieldsOf(model)
-  const named = (request.fields ?? []).map((name) => resolveName(catalogue, name))
-  const own = named.flatMap((name) => (name.kind === 'field' && name.field.kind === 'string' ? name.field : []))
+  const asked = request.fields ?? []
+  const named = asked.flatMap((name) => {
+    const { named: found } = resolvePath(catalogue, name)
+    return found.kind === 'field' && found.field.kind === 'string' ? { name, column: found.field.column } : []
+  })
   const { tokens_dont_split_query: whole = false, objecttypes = [] } = request
   const searched =
     objecttypes.length === 0 ? [...model.objecttypes.values()] : typesOf(objecttypes, 'objecttypes', model)
   const inFulltext = searched.flatMap((table) => catalogue.types.get(table.id)?.all ?? [])
   const fields =
-    named.length > 0 || !whole ? own : inFulltext.filter(({ kind, fulltext }) => kind === 'string' && fulltext)
+    asked.length > 0 || !whole ? named : inFulltext.filter(({ kind, fulltext }) => kind === 'string' && fulltext)
   const typed = typedValue(request)
   if (typed === null || fields.length === 0) return []
   const used = fields.slice(0, mostFields)
@@ -105,7 +109,7 @@ async function find(
       engine.terms(asked, { placeholder, source, most: most - candidates.length, within: time.left() }, time.deadline),
     )
     if (found === null || found.timedOut) time.end()
-    for (const { term, about } of found?.terms ?? []) candidates.push({ term, typed, plan: asked, placeholder, about })
+    for (const each of found?.terms ?? []) candidates.push({ ...each, typed, plan: asked, placeholder })
   }
   return candidates
 }

@@ -9,7 +9,7 @@ import { fieldsOf, type SearchField } from '../plan/fields.ts'
 import type { Clause, SearchPlan } from '../plan/plan.ts'
 import { resolveName } from '../request/names.ts'
 import type { SearchRequest } from '../schema.ts'
-import { counting, type SuggestContext, searchFor, textElement, typedSpan, withWhere } from './context.ts'
+import { counting, type SuggestContext, searchFor, textElement, typedSpan } from './context.ts'
 import { lookedFor } from './patterns.ts'
 import type { SuggestedValue, SuggestRequest } from './schema.ts'
 import { isLongEnough } from './typed.ts'
@@ -65,13 +65,8 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
     is: 'or',
     of: asked.map(({ field, languages }) => ({ is: 'value', field, languages, values: [value], below: false })),
   })
-  const clauses = chosen.map(has)
   const { plan } = await context.compile(searchFor(context.request, []))
-  const counted: SearchPlan = {
-    ...counting(withWhere(plan, { is: 'and', of: [plan.scope.where, { is: 'or', of: clauses }] })),
-    aggregations: [{ kind: 'ranges', name: 'values', clauses }],
-  }
-  const counts = (await engine.search(counted, time.deadline)).ranges.get('values') ?? []
+  const counts = await engine.countEach(counting(plan), chosen.map(has), time.deadline)
   return chosen.flatMap((value, index) => {
     const span = typedSpan(foldedText(value), partial)
     const count = counts[index] ?? 0
@@ -115,8 +110,8 @@ async function matching(
     const search = looked.map(({ string, mode, phrase }) => elementOf(asked, { string, mode, phrase }, request))
     try {
       const { plan } = await compile({ ...searchFor(request, search), limit: lookedAt } as SearchRequest)
-      const hits = await engine.page(plan, time.deadline)
-      return { plan, ids: hits.map(({ id }) => id) }
+      const ids = await engine.some(plan, time.deadline)
+      return { plan, ids: ids.toSorted((one, other) => one - other) }
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'WildcardExpandedToTooManyTerms') throw error
     }

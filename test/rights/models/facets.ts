@@ -3,6 +3,7 @@ import type { Json } from '../../support/client.ts'
 import type { Drawing } from './elements.ts'
 import { rootOf } from './elements.ts'
 import type { Column } from './model.ts'
+import { drawPath, type Path } from './paths.ts'
 import { aboveOf, columnsOf, poolsAbove, valuesOf } from './values.ts'
 import type { Thing } from './world.ts'
 
@@ -20,7 +21,10 @@ export function drawFacet(drawing: Drawing): Facet {
   const columns = drawing.types.flatMap(columnsOf)
   const terms = columns.filter(({ kind }) => !/link|l10n|daterange/.test(kind))
   const links = columns.filter(({ kind }) => kind === 'link')
-  const kind = pick(['term', 'link', 'link', 'pool', 'tags', 'type', 'owner'] as const)
+  const kind = pick(['term', 'link', 'link', 'path', 'path', 'pool', 'tags', 'type', 'owner'] as const)
+  const path = kind === 'path' ? drawPath(drawing, (column) => !/l10n|daterange/.test(column.kind)) : null
+  if (path)
+    return path.column.kind === 'link' ? linkFacet(drawing, path.column, path) : termFacet(drawing, path.column, path)
   if (kind === 'link' && links.length > 0) return linkFacet(drawing, pick(links))
   if (kind === 'pool') return poolFacet(drawing)
   if (kind === 'term' && terms.length > 0) return termFacet(drawing, pick(terms))
@@ -43,18 +47,20 @@ function assertTerms(answer: Json, counts: Counts, what: string): void {
   assert.equal(answer.count, counts.size, what)
 }
 
-function termFacet(drawing: Drawing, column: Column): Facet {
+/** `path`: of the objects that it leads to. */
+function termFacet(drawing: Drawing, column: Column, path?: Path): Facet {
   const { pick, knowledge } = drawing
+  const termsOf = (thing: Thing): string[] => {
+    const values = valuesOf(drawing, thing, column)
+    if (column.kind === 'date') return values.map((value) => (value as { value: string }).value)
+    const own = rootOf(column.table) === thing.type.table && knowledge.knows(thing.index, column)
+    if (column.kind === 'boolean' && own && values.length === 0) return ['false']
+    return values.map(String)
+  }
   return {
-    wire: { type: 'term', field: column.fullName, limit: 100, sort: pick(['count', 'term']) },
+    wire: { type: 'term', field: path?.name ?? column.fullName, limit: 100, sort: pick(['count', 'term']) },
     check(found, answer, what) {
-      const counts = counted(found, (thing) => {
-        const values = valuesOf(drawing, thing, column)
-        if (column.kind === 'date') return values.map((value) => (value as { value: string }).value)
-        const own = rootOf(column.table) === thing.type.table && knowledge.knows(thing.index, column)
-        if (column.kind === 'boolean' && own && values.length === 0) return ['false']
-        return values.map(String)
-      })
+      const counts = counted(found, (thing) => (path?.reached(thing) ?? [thing]).flatMap(termsOf))
       assertTerms(answer, counts, what)
     },
   }
@@ -111,18 +117,25 @@ function poolFacet({ world, knowledge, names, pick }: Drawing): Facet {
   }
 }
 
-function linkFacet(drawing: Drawing, column: Column): Facet {
+/** `path`: of the objects that it leads to. */
+function linkFacet(drawing: Drawing, column: Column, path?: Path): Facet {
   const { world, knowledge, names, pick, titleOf } = drawing
   const targets = world.things.filter(({ type }) => type.index === column.target)
   const parent = targets.length === 0 ? undefined : pick([undefined, undefined, 0, pick(targets).index + 1])
   const filter = parent === undefined ? {} : { filter_parent: parent === 0 ? 0 : names.ids[parent - 1] }
   return {
-    wire: { type: 'linked_object', field: column.fullName, limit: 100, sort: pick(['count', 'term']), ...filter },
+    wire: {
+      type: 'linked_object',
+      field: path?.name ?? column.fullName,
+      limit: 100,
+      sort: pick(['count', 'term']),
+      ...filter,
+    },
     check(found, answer, what) {
       const all = counted(found, (thing) =>
-        (valuesOf(drawing, thing, column) as number[]).flatMap((to) =>
-          knowledge.sees(to) ? [to, ...aboveOf(world, to)] : [to],
-        ),
+        (path?.reached(thing) ?? [thing])
+          .flatMap((each) => valuesOf(drawing, each, column) as number[])
+          .flatMap((to) => (knowledge.sees(to) ? [to, ...aboveOf(world, to)] : [to])),
       )
       // Where an object stands only its readers know.
       const inPlace = (to: number): boolean => {

@@ -3,6 +3,7 @@ import type { Json } from '../../support/client.ts'
 import type { Drawing } from './elements.ts'
 import { rootOf } from './elements.ts'
 import type { Column } from './model.ts'
+import { drawPath, type Path } from './paths.ts'
 import { columnsOf, firstDay, valuesOf } from './values.ts'
 import type { Thing } from './world.ts'
 
@@ -21,20 +22,28 @@ const { compare } = new Intl.Collator('en-US', { numeric: true })
 
 export function drawSort(drawing: Drawing): Sort | null {
   const { pick, names, knowledge } = drawing
-  const columns = drawing.types.flatMap(columnsOf).filter(({ kind }) => kind !== 'text' && kind !== 'daterange')
-  const kind = pick(['none', 'field', 'field', 'standard'] as const)
+  const sorts = ({ kind }: Column): boolean => kind !== 'text' && kind !== 'daterange'
+  const columns = drawing.types.flatMap(columnsOf).filter(sorts)
+  const kind = pick(['none', 'field', 'field', 'path', 'path', 'standard'] as const)
   if (kind === 'none') return null
-  const column = pick(columns)
+  const path = kind === 'path' ? drawPath(drawing, (each, { table }) => sorts(each) && table.owner === null) : null
+  const column = path?.column ?? pick(columns)
   const descending = pick([true, false])
-  const keyOf = (thing: Thing): Key =>
-    kind === 'standard' ? titleKey(drawing, thing.index) : columnKey(drawing, thing, column)
+  const mode = path?.back ? pick([undefined, 'min', 'max'] as const) : undefined
+  const keyOf = (thing: Thing): Key => {
+    if (kind === 'standard') return titleKey(drawing, thing.index)
+    return path
+      ? pathKey(drawing, thing, path, mode ?? (descending ? 'max' : 'min'))
+      : columnKey(drawing, thing, column)
+  }
+  const name = kind === 'standard' ? '_standard' : (path?.name ?? column.fullName)
   return {
-    wire: [{ field: kind === 'standard' ? '_standard' : column.fullName, order: descending ? 'desc' : 'asc' }],
+    wire: [{ field: name, order: descending ? 'desc' : 'asc', ...(mode ? { mode } : {}) }],
     check(expected, hits, what) {
       assert.ok(expected.every(({ index }) => knowledge.sees(index)))
       const keyed = expected.map((thing) => ({ id: names.ids[thing.index] as number, key: keyOf(thing) }))
       // Long texts are told apart by their beginnings; which row comes after one without title is nowhere said.
-      const inRows = kind === 'field' && column.kind === 'link' && column.table.owner !== null
+      const inRows = kind !== 'standard' && column.kind === 'link' && column.table.owner !== null
       if (inRows || keyed.some(({ key }) => typeof key === 'string' && key.length > 55)) return
       const found = hits.map((hit) => hit._system_object_id)
       const known = new Map(keyed.map(({ id, key }) => [id, key !== null]))
@@ -42,7 +51,7 @@ export function drawSort(drawing: Drawing): Sort | null {
         assert.equal(_sort[0] !== null, known.get(id), `${what} _sort of ${id}`)
       keyed.sort((a, b) => {
         if (a.key === null || b.key === null) return Number(a.key === null) - Number(b.key === null) || a.id - b.id
-        const order = typeof a.key === 'number' ? a.key - (b.key as number) : compare(a.key, b.key as string)
+        const order = inOrder(a.key, b.key)
         return order * (descending ? -1 : 1) || a.id - b.id
       })
       assert.deepEqual(
@@ -52,6 +61,18 @@ export function drawSort(drawing: Drawing): Sort | null {
       )
     },
   }
+}
+
+function inOrder(one: string | number, other: string | number): number {
+  return typeof one === 'number' ? one - (other as number) : compare(one, other as string)
+}
+
+/** Of the first object that a link leads to, of those that link back the least or the greatest one. */
+function pathKey(drawing: Drawing, thing: Thing, { reached, back, column }: Path, mode: 'min' | 'max'): Key {
+  const all = reached(thing).map((each) => columnKey(drawing, each, column))
+  if (!back) return all[0] ?? null
+  const keys = all.filter((key) => key !== null).sort(inOrder)
+  return keys.at(mode === 'min' ? 0 : -1) ?? null
 }
 
 function titleKey({ titleOf }: Drawing, index: number): Key {

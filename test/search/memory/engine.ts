@@ -62,6 +62,9 @@ export function createMemoryEngine(held: Held, db: Queryable): SearchEngine {
       const asked = { plan, all: held.documents }
       return pageOf(plan, found(plan, asked), asked)
     },
+    async some() {
+      throw new Error('this engine knows no hits without an order')
+    },
     async measure() {
       throw new Error('this engine measures nothing')
     },
@@ -73,6 +76,9 @@ export function createMemoryEngine(held: Held, db: Queryable): SearchEngine {
     },
     async counts() {
       throw new Error('this engine counts no terms')
+    },
+    async countEach() {
+      throw new Error('this engine counts no conditions')
     },
     async collect(plan, { id, most, partLength }, deadline) {
       deadline.check()

@@ -8,7 +8,7 @@ import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { ScoreTerm, SearchPlan, SortField, SortKey } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, valuesAt } from './documents.ts'
 import { matches } from './match.ts'
-import { firstReached } from './steps.ts'
+import { decisive } from './steps.ts'
 import { type Asked, unitOf } from './text.ts'
 import { isSeen, mayRead } from './visibility.ts'
 
@@ -103,16 +103,18 @@ function sortValue(field: SortField, document: MemoryDocument, asked: Asked): Va
   }
 }
 
-/** Along the first link of each step. */
+/** Along the first link of each step; of what leads back the least or the greatest value. */
 function throughLinks(
   { steps: _, ...field }: Extract<SortField, { by: 'field' }>,
   steps: readonly LinkStep[],
   document: MemoryDocument,
   asked: Asked,
 ): Value {
-  let at: MemoryDocument | null = document
-  for (const step of steps) at = at && firstReached(at, step, asked)
-  return at && sortValue(field, at, asked)
+  let at: readonly MemoryDocument[] = [document]
+  for (const step of steps) at = at.flatMap((each) => decisive(each, step, asked))
+  const compare = comparison({ ...asked.plan, sort: [{ field, descending: field.which === 'greatest' }] })
+  const [best = null] = at.map((each) => sortValue(field, each, asked)).sort((a, b) => compare([a], [b]))
+  return best
 }
 
 /** Of a nested table the first row with a value counts. */

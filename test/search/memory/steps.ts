@@ -13,12 +13,26 @@ export function reached(
   return targetsOf(document, step, asked).flatMap((each) => (each ? reached(each, further, asked) : []))
 }
 
-/** Of the first link; null: there is none, or not for the caller. */
-export function firstReached(document: MemoryDocument, step: LinkStep, asked: Asked): MemoryDocument | null {
-  return targetsOf(document, step, asked)[0] ?? null
+/** Those that decide an order: by a link the first one, if it is for the caller; back from a link all. */
+export function decisive(document: MemoryDocument, step: LinkStep, asked: Asked): readonly MemoryDocument[] {
+  const found = targetsOf(document, step, asked)
+  return (step.reverse ? found : found.slice(0, 1)).filter((each) => each !== null)
 }
 
-function targetsOf(document: MemoryDocument, { field }: LinkStep, { plan, all }: Asked): (MemoryDocument | null)[] {
+function targetsOf(
+  document: MemoryDocument,
+  { field, reverse }: LinkStep,
+  { plan, all }: Asked,
+): (MemoryDocument | null)[] {
+  if (reverse) {
+    return [...all.values()].filter(
+      (each) =>
+        !each.source.deleted &&
+        mayRead(plan.fieldVisibility, each) &&
+        isSeen(plan.fieldVisibility.column(field), each) &&
+        valuesAt({ document: each, row: null }, field).includes(document.id),
+    )
+  }
   if (!isSeen(plan.fieldVisibility.column(field), document)) return []
   return valuesAt({ document, row: null }, field).map((id) => {
     const target = all.get(id as number)

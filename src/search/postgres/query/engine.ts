@@ -294,6 +294,10 @@ export function createPostgresEngine({
       if (hits.length >= farOffset && hits.length === plan.limit) sortIndexes.wanted(plan)
       return hits
     },
+    async some(asked, deadline) {
+      const { first, target } = await prepare({ ...asked, sort: byId }, deadline)
+      return first.where === null ? [] : statements.readSome(target, first)
+    },
     async measure(asked, measure, deadline) {
       const { first, target } = await prepare({ ...asked, aggregations: [], sort: byId }, deadline)
       return runMeasure(target, first, measure)
@@ -307,8 +311,8 @@ export function createPostgresEngine({
       return found
     },
     async counts(given, placeholder, terms, deadline) {
-      const counts = new Map<string, number>()
-      const rare = terms.filter(({ about }) => about < frequent).map(({ term }) => term)
+      const counts = new Map(terms.flatMap(({ term, about, exact }) => (exact ? [[term, about]] : [])))
+      const rare = terms.filter(({ about, exact }) => about < frequent && !exact).map(({ term }) => term)
       const within = async (work: Promise<Iterable<readonly [string, number]>>): Promise<void> => {
         try {
           for (const [term, count] of await work) counts.set(term, count)
@@ -334,6 +338,11 @@ export function createPostgresEngine({
         [...counts].map(([term, about]) => ({ term, about })),
       )
       return counts
+    },
+    async countEach(asked, clauses, deadline) {
+      const ranges = { kind: 'ranges', name: '', clauses } as const
+      const { first, target } = await prepare({ ...asked, aggregations: [ranges], limit: 0 }, deadline)
+      return first.where === null ? clauses.map(() => 0) : statements.runRanges(target, first, ranges)
     },
     async collect(asked, into, deadline) {
       const { first, target } = await prepare({ ...asked, moment: null }, deadline)

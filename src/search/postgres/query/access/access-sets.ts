@@ -11,7 +11,7 @@ import { type AccessKind, accessTables } from '../../index/access-sets.ts'
 import { lateQuery } from '../sql/sql.ts'
 import type { Node } from '../sql/tsquery.ts'
 import { type AskedMember, type AskedSets, askedOf, askedSets } from './access.ts'
-import { memberSql } from './member.ts'
+import { memberBitsSql, memberSql } from './member.ts'
 
 /** Access sets up to a number, with the result of one condition for each of them. */
 export interface KnownSets {
@@ -144,18 +144,19 @@ function withSets({ query, bits: before, few }: KnownSets, ids: readonly number[
 const columns: Record<AccessKind, string> = { shared: 'access_set', people: 'people_set' }
 
 /**
- * The condition on documents: by their set numbers, or by their lexemes where the sets are new or not in memory. `value` adds a
- * parameter and gives its placeholder.
+ * The condition on documents: by their numbers, by their lexemes where these are new or not known. `value` gives what stands for
+ * one; `inline`: in the text of the statement, which shall not become long.
  */
 export function knownSetsSql(
   known: KnownAccess,
   alias: string,
   value: (value: string | number | Buffer, type: string) => string,
+  inline = false,
 ): string {
-  if (known.is === 'member') return memberSql(known.member, alias)
-  if (known.is === 'not') return `not ${knownSetsSql(known.of, alias, value)}`
+  if (known.is === 'member') return inline ? memberSql(known.member, alias) : memberBitsSql(known.member, alias, value)
+  if (known.is === 'not') return `not ${knownSetsSql(known.of, alias, value, inline)}`
   if (known.is !== 'sets') {
-    const parts = known.of.map((each) => knownSetsSql(each, alias, value))
+    const parts = known.of.map((each) => knownSetsSql(each, alias, value, inline))
     return `(${parts.join(` ${known.is} `)})`
   }
   const { query, upTo, bits, few } = known.sets

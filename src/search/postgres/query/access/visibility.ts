@@ -76,7 +76,7 @@ export function readableSql(
   const { rights, without } = fieldVisibility
   const known = isEverything(rights) ? null : accessSets.known(rights)
   const parts = [
-    ...(known ? [knownSetsSql(known, alias, inlineSql)] : []),
+    ...(known ? [knownSetsSql(known, alias, inlineSql, true)] : []),
     ...(known || isEverything(rights) ? [] : [accessSql(expressionNode(rights), alias)]),
     ...(without.length === 0 ? [] : [`${alias}.id <> all('{${without.map(Number)}}'::bigint[])`]),
   ]

@@ -1,10 +1,12 @@
 /**
- * Facets of objects behind links. A document has the number of the set of its linked objects in each column, so the matches are
- * counted by sets first. Then only the objects in these sets are examined: conditions on them, above all the read rights of the
- * caller, are checked once for each, however many matches link to it.
+ * Facets of objects that links lead to. A document has the number of the set of its linked objects in each column, so the matches
+ * are counted by sets first, and only those objects are looked at that are in one of the sets: what is asked of them, above all
+ * whether the caller may read them, is asked once for each, however many matches link to it. What leads back is found by the table
+ * of links, for each match by itself.
  */
 import type { LinkStep } from '../../../plan/field-paths.ts'
 import type { SearchField } from '../../../plan/fields.ts'
+import { linkingSql } from '../access/linking.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { readableSql, seenSql } from '../access/visibility.ts'
 import { valuePath } from '../conditions/stored-values.ts'
@@ -17,28 +19,35 @@ export function reachedFacetSql(
   plan: PostgresPlan,
 ): string {
   const [first, ...further] = steps as [LinkStep, ...LinkStep[]]
-  const set = setSql(first.field, 'd', plan)
-  // Sets of links into a hierarchy also contain the ancestors, so the links of each match are read.
-  const exact = isHierarchy(first.field)
-  const counted = exact
-    ? `select d.id as key, ${set} as set, 1 as n from search_document d where ${matches}`
-    : `select set as key, set, count(*)::int as n from (select ${set} as set from search_document d where ${matches}) m group by set`
-  const joins = [stepSql(first, { set: 'c.set', from: exact ? 'c.key' : null, target: 't0' }, plan)]
+  const counted = countedMatchesSql(first, matches, plan)
+  const from = first.reverse || isHierarchy(first.field) ? 'c.key' : null
+  const joins = [stepSql(first, { set: 'c.set', from, target: 't0' }, plan)]
   for (const [index, step] of further.entries()) {
-    const from = `t${index}`
-    const place = { set: setSql(step.field, from, plan), from: `${from}.id`, target: `t${index + 1}` }
-    joins.push(stepSql(step, place, plan))
+    const source = `t${index}`
+    const set = step.reverse ? '' : setSql(step.field, source, plan)
+    joins.push(stepSql(step, { set, from: `${source}.id`, target: `t${index + 1}` }, plan))
   }
   const last = `t${further.length}`
   const { value, join } = valueSql(field, last, plan)
   const type = field.column.table.root.id
   return `(with recursive counted as materialized (${counted}), reached as materialized (
       select distinct c.key, c.n, ${value} as value from counted c ${joins.join(' ')} ${join}
-      where c.set is not null and ${last}.objecttype = ${type}
+      where ${last}.objecttype = ${type}
     ) ${countedSql(field, plan)})`
 }
 
-/** Number of the set of a document's link targets, where the caller sees the link. */
+/** The matches, those together that link to the same. */
+function countedMatchesSql({ field, reverse }: LinkStep, matches: string, plan: PostgresPlan): string {
+  if (reverse) return `select d.id as key, 1 as n from search_document d where ${matches}`
+  const set = setSql(field, 'd', plan)
+  // Sets of links into a hierarchy also have what stands above: of these each match has links of its own.
+  return isHierarchy(field)
+    ? `select d.id as key, ${set} as set, 1 as n from search_document d where ${matches}`
+    : `select set as key, set, count(*)::int as n from (select ${set} as set from search_document d where ${matches}) m
+       where set is not null group by set`
+}
+
+/** Number of the set of what a document links to, where the caller sees the link. */
 function setSql(field: SearchField, alias: string, { slots, fieldVisibility }: PostgresPlan): string {
   const set = `case when ${alias}.objecttype = ${field.column.table.root.id} then ${alias}.facets[${slots.facet(field) ?? 0}] end`
   return String(seenSql(fieldVisibility.column(field), set, alias))
@@ -48,10 +57,11 @@ const isHierarchy = ({ column: { target } }: SearchField): boolean =>
   target !== null && (target.hierarchical || target.polyhierarchical)
 
 function stepSql(
-  { field }: LinkStep,
+  { field, reverse }: LinkStep,
   { set, from, target }: { readonly set: string; readonly from: string | null; readonly target: string },
   plan: PostgresPlan,
 ): string {
+  if (reverse) return linkingSql(field, { to: from as string, source: target, link: `l${target}` }, plan)
   return `${linksSql(field, { set, from, target: `l${target}` })}
     join search_document ${target} on ${target}.id = l${target}.id and not ${target}.deleted and ${readableSql(plan, target)}`
 }

@@ -1,6 +1,5 @@
 /** The order of hits: sort keys as SQL, and the beginning of a page. */
 
-import type { LinkStep } from '../../../plan/field-paths.ts'
 import type { Visibility } from '../../../plan/field-visibility.ts'
 import type { FieldCatalogue, SearchField, Weight } from '../../../plan/fields.ts'
 import type { SortField, SortKey, TextClause } from '../../../plan/plan.ts'
@@ -14,6 +13,7 @@ import { type DocumentSql, documentSql, isOfDocument, madeOf, type Sql } from '.
 import { atMicroseconds, microseconds, type Parameters } from '../sql/sql.ts'
 import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from '../sql/tsquery.ts'
 import { digitsSql, linkPathSql, ownPathSql, parentSql, periodKeySql } from './order-variants.ts'
+import { firstLinkedSql, reachedKeySql } from './reached-key.ts'
 import { carriedKeySql, headSql, shownKeySql } from './sort-values.ts'
 
 export interface OrderColumn {
@@ -96,7 +96,10 @@ type ByField = Extract<SortField, { by: 'field' }>
 /** The sort key where the caller sees the column; for links, where the caller may also know the title of the linked object. */
 function seenKeySql({ others = [], steps = [], ...by }: ByField, context: ConditionContext): Sql {
   const [step, ...further] = steps
-  if (step) return reachedKeySql(step, String(seenKeySql({ ...by, steps: further }, context)), context.plan)
+  if (step) {
+    const key = String(seenKeySql({ ...by, steps: further }, context))
+    return reachedKeySql(step, { key, which: by.which ?? 'least' }, context.plan)
+  }
   if (others.length > 0) {
     const keys = [by.field, ...others].map((field) => seenKeySql({ ...by, field }, context))
     return madeOf(keys, `coalesce(${keys.join(', ')})`)
@@ -109,22 +112,7 @@ function seenKeySql({ others = [], steps = [], ...by }: ByField, context: Condit
   return seenSql(plan.fieldVisibility.column(field), sql, 'd')
 }
 
-/**
- * A key of the first object that the column links to, as far as the caller sees the link and may read the object. Inside, `d` is
- * that object; the subselect of its id still refers to the object that links to it.
- */
-function reachedKeySql({ field }: LinkStep, key: string, plan: PostgresPlan): Sql {
-  const place = plan.slots.linked(field)
-  if (place === undefined) return 'null::bytea'
-  const type = field.column.table.root.id
-  const first = seenSql(plan.fieldVisibility.column(field), firstLinkedSql(place), 'd')
-  return `(select ${key} from (select case when d.objecttype = ${type} then ${first} end as id offset 0) step
-    join search_document d on d.id = step.id where not d.deleted and ${readableSql(plan, 'd')})`
-}
-
-const firstLinkedSql = (place: number): string => `('x' || encode(${keySql(place, 'd')}, 'hex'))::bit(64)::bigint`
-
-/** The sort key of the first linked object, as far as the caller may read it. */
+/** The sort key of the first linked object itself, as far as the caller may read it. */
 function titleKeySql({ field, languages }: ByField, plan: PostgresPlan): Sql {
   const { slots, scope } = plan
   const place = slots.linked(field)

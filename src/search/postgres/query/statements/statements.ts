@@ -244,6 +244,19 @@ export async function readHits(
   return { hits: hitsOf(plan, rows[0]?.page ?? []), asOf: rows[0]?.asOf ?? 0 }
 }
 
+/**
+ * Some matches in the order in which the index finds them. Asked for by id, PostgreSQL walks along the ids instead and compares the
+ * lexemes of all on the way, as it expects far more matches of alternatives than there are.
+ */
+export async function readSome(db: Queryable, { plan, parameters, where }: Statement): Promise<readonly number[]> {
+  const { rows } = await db.query<{ id: number }>(
+    ...parameters.statement(
+      `select d.id from search_document d where ${where} limit ${parameters.add(plan.limit, 'int')}`,
+    ),
+  )
+  return rows.map(({ id }) => id)
+}
+
 const selectSql = (order: readonly OrderColumn[]): string =>
   `select d.id${order.map(({ sql }, index) => `, ${sql} as s${index}`).join('')}`
 

@@ -63,7 +63,9 @@ export async function findTerms(
      ) n where n.about is null or n.about > 0 limit ${parameters.add(query.most, 'int')}`),
   )
   return {
-    terms: rows.flatMap(({ term, about }) => (about === null ? [] : { term, about })),
+    terms: rows.flatMap(({ term, about }) =>
+      about === null ? [] : { term, about, exact: about < upTo && !Object.hasOwn(known, term) },
+    ),
     timedOut: rows.some(({ about }) => about === null),
   }
 }
@@ -130,6 +132,9 @@ export function knownAmong(known: ReadonlyMap<string, number>, source: TermSourc
 export function withTerm(plan: SearchPlan, placeholder: string, term: string): SearchPlan {
   const replaced = (clause: Clause): Clause => {
     if (clause.is === 'and' || clause.is === 'or') return { is: clause.is, of: clause.of.map(replaced) }
+    if (clause.is === 'linked' || clause.is === 'joined') {
+      return { ...clause, of: { ...clause.of, where: replaced(clause.of.where) } }
+    }
     return clause.is === 'text' && clause.text === placeholder ? { ...clause, text: term } : clause
   }
   return { ...plan, scope: { ...plan.scope, where: replaced(plan.scope.where) } }

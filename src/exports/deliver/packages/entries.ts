@@ -1,8 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { pipeline, Readable, Transform } from 'node:stream'
-import { AppError } from '../../../platform/errors.ts'
 import type { Spool } from '../../../platform/memory/spool.ts'
-import type { ArchiveEntry, OpenedEntry } from '../archive.ts'
+import { type ArchiveEntry, type OpenedEntry, openedOrTold, openedText } from '../archive.ts'
 
 /** A file of a package, with what is known of it when it has been taken. */
 export interface HashedEntry {
@@ -20,25 +19,14 @@ export async function* hashedEntries(
   algorithm: 'sha256' | 'sha512',
 ): AsyncGenerator<HashedEntry> {
   for await (const file of files) {
-    const opened = await file.open().catch((error: unknown) => {
-      if (error instanceof AppError) return error
-      throw error
-    })
-    const failed = opened instanceof AppError
-    const path = failed ? `${file.path}.error.txt` : file.path
-    const source = failed ? openedText(`${opened.message}\n`) : opened
+    const { source, ...opened } = await openedOrTold(file)
     try {
-      yield hashed({ ...file, path, packs: failed || file.packs }, source, algorithm)
+      yield hashed({ ...file, ...opened }, source, algorithm)
     } finally {
       source.content.destroy()
       source.end()
     }
   }
-}
-
-function openedText(text: string): OpenedEntry {
-  const bytes = Buffer.from(text)
-  return { size: bytes.length, content: Readable.from([bytes], { objectMode: false }), end() {} }
 }
 
 function hashed(file: ArchiveEntry, source: OpenedEntry, algorithm: string): HashedEntry {
@@ -72,9 +60,12 @@ function hashed(file: ArchiveEntry, source: OpenedEntry, algorithm: string): Has
   }
 }
 
+/** Texts of packages can always be had; their error would stand beside them. */
+const besideOf = (path: string) => async () => `${path}.error.txt`
+
 /** A text as a file of a package. */
 export function textEntry(path: string, modified: Date, text: string): ArchiveEntry {
-  return { path, modified, packs: true, open: async () => openedText(text) }
+  return { path, modified, packs: true, pathOfError: besideOf(path), open: async () => openedText(text) }
 }
 
 /** A text that was put together, as a file of a package. */
@@ -83,6 +74,7 @@ export function spoolEntry(path: string, modified: Date, spool: Spool): ArchiveE
     path,
     modified,
     packs: true,
+    pathOfError: besideOf(path),
     open: async () => ({
       size: spool.bytes,
       content: Readable.from(spool.read(), { objectMode: false }),

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { type Pack, pack } from 'tar-stream'
 import { AppError } from '../../platform/errors.ts'
+import { bytesOf } from '../../platform/memory/bytes-of.ts'
 import { type ZipEntry, zipPieces } from './zip.ts'
 
 export type ArchiveKind = 'zip' | 'tar_gz'
@@ -63,12 +64,11 @@ export async function openedOrTold(
     return { path, packs, source: await entry.open() }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return { path: await entry.pathOfError(), packs: true, source: openedText(`${error.message}\n`) }
+    return { path: await entry.pathOfError(), packs: true, source: openedBytes(Buffer.from(`${error.message}\n`)) }
   }
 }
 
-export function openedText(text: string): OpenedEntry {
-  const bytes = Buffer.from(text)
+export function openedBytes(bytes: Buffer): OpenedEntry {
   return { size: bytes.length, content: Readable.from([bytes], { objectMode: false }), end() {} }
 }
 
@@ -100,7 +100,7 @@ function tarOf(entries: AsyncIterable<ArchiveEntry>): Readable {
 async function addToTar(tar: Pack, { path, modified }: ArchiveEntry, { size, content }: OpenedEntry): Promise<void> {
   const header = { name: path, size, mtime: modified, mode: 0o644 }
   if (size > mostInMemory) return pipeline(content, tar.entry(header))
-  const bytes = Buffer.concat(await Array.fromAsync(content as AsyncIterable<Buffer>))
+  const bytes = await bytesOf(content)
   if (bytes.length !== size) throw new Error(`${path} has ${bytes.length} bytes, not ${size}`)
   await new Promise<void>((resolve, reject) => {
     tar.entry(header, bytes, (error) => (error ? reject(error) : resolve()))

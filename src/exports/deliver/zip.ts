@@ -5,7 +5,8 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
-import { crc32, createDeflateRaw, deflateRaw } from 'node:zlib'
+import { crc32, createDeflateRaw, deflateRaw, deflateRawSync } from 'node:zlib'
+import { bytesOf } from '../../platform/memory/bytes-of.ts'
 import { Spool } from '../../platform/memory/spool.ts'
 
 export interface ZipEntry {
@@ -36,7 +37,16 @@ const most32 = 0xff_ff_ff_ff
 const most32Packed = 0xff_00_00_00
 const most16 = 0xff_ff
 
+/** Contents of fewer bytes are packed at once: a thread would take longer to begin. */
+const mostAtOnce = 16 * 1024
 const deflated = promisify(deflateRaw)
+
+/** For a short content a short memory of it is enough: the usual one takes 260 KB, and the longest time. */
+function packedBytes(bytes: Buffer): Buffer | Promise<Buffer> {
+  const bits = Math.min(15, Math.max(9, Math.ceil(Math.log2(bytes.length + 1))))
+  const options = { windowBits: bits, memLevel: Math.min(8, bits - 6), chunkSize: Math.max(64, bytes.length) }
+  return bytes.length <= mostAtOnce ? deflateRawSync(bytes, options) : deflated(bytes, options)
+}
 
 /** The bytes of an archive of the entries, each taken before the next one is asked for. */
 export async function* zipPieces(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Buffer> {
@@ -63,9 +73,9 @@ export async function* zipPieces(entries: AsyncIterable<ZipEntry>): AsyncGenerat
 
 /** An entry whose sizes are known before its content. */
 async function* small(entry: ZipEntry, offset: number): AsyncGenerator<Buffer, Written> {
-  const bytes = Buffer.concat(await Array.fromAsync(entry.content as AsyncIterable<Buffer>))
+  const bytes = await bytesOf(entry.content)
   assertSize(entry, bytes.length)
-  const packed = entry.packs ? await deflated(bytes) : bytes
+  const packed = entry.packs ? await packedBytes(bytes) : bytes
   const written = { entry, offset, crc: crc32(bytes), packedSize: packed.length, streamed: false }
   yield Buffer.concat([localHeader(written), packed])
   return written
@@ -212,12 +222,12 @@ const nothing = Buffer.alloc(0)
 
 /** Little-endian numbers of so many bytes each. */
 function numbers(bytes: 2 | 4 | 8, ...values: readonly number[]): Buffer {
-  const buffer = Buffer.allocUnsafe(bytes * values.length)
+  const written = Buffer.allocUnsafe(bytes * values.length)
   for (const [index, value] of values.entries()) {
-    if (bytes === 8) buffer.writeBigUInt64LE(BigInt(value), 8 * index)
-    else buffer.writeUIntLE(value, bytes * index, bytes)
+    if (bytes === 8) written.writeBigUInt64LE(BigInt(value), 8 * index)
+    else written.writeUIntLE(value, bytes * index, bytes)
   }
-  return buffer
+  return written
 }
 
 /** In steps of two seconds, from 1980 to 2107; UTC. */

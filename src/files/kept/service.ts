@@ -2,6 +2,7 @@
 import { createHash, hash as hashOf } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { AppError } from '../../platform/errors.ts'
+import { bytesOf } from '../../platform/memory/bytes-of.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { BlobStore, ByteRange, Sha256 } from '../blobs/blob-store.ts'
 import type { Locations } from '../locations/service.ts'
@@ -161,7 +162,7 @@ function createKeptReader(readStored: (content: ArrivedContent, range: ByteRange
     if (sha256 === digest || size > windowBytes) return readStored(content, { start, end: start + size - 1 })
     if (!isInside(content)) {
       const read = await readStored(content, { start, end: start + windowBytes - 1 })
-      window = { of: content, start, bytes: Buffer.concat(await Array.fromAsync(read as AsyncIterable<Buffer>)) }
+      window = { of: content, start, bytes: await bytesOf(read) }
     }
     if (!window || !isInside(content))
       throw new AppError('ServiceUnavailable', {}, { message: 'The content is cut off.' })

@@ -1,7 +1,8 @@
-import { createHash, type Hash } from 'node:crypto'
+import { createHash, type Hash, hash } from 'node:crypto'
 import { pipeline, Readable, Transform } from 'node:stream'
+import { bytesOf } from '../../../platform/memory/bytes-of.ts'
 import type { Spool } from '../../../platform/memory/spool.ts'
-import { type ArchiveEntry, type OpenedEntry, openedOrTold, openedText } from '../archive.ts'
+import { type ArchiveEntry, type OpenedEntry, openedBytes, openedOrTold } from '../archive.ts'
 
 /** A file of a package, with what is known of it when it has been taken. */
 export interface HashedEntry {
@@ -21,7 +22,8 @@ export async function* hashedEntries(
   for await (const file of files) {
     const { source, ...opened } = await openedOrTold(file)
     try {
-      yield hashed({ ...file, ...opened }, source, algorithm)
+      const entry = { ...file, ...opened }
+      yield source.size > mostInMemory ? hashed(entry, source, algorithm) : await hashedAtOnce(entry, source, algorithm)
     } finally {
       source.content.destroy()
       source.end()
@@ -29,13 +31,27 @@ export async function* hashedEntries(
   }
 }
 
+/** Contents of fewer bytes are read before they are taken. */
+const mostInMemory = 256 * 1024
+
+async function hashedAtOnce(
+  file: ArchiveEntry,
+  { content, size }: OpenedEntry,
+  algorithm: string,
+): Promise<HashedEntry> {
+  const bytes = await bytesOf(content)
+  if (bytes.length !== size) throw new Error(`the file ${file.path} was not taken`)
+  const digest = hash(algorithm, bytes)
+  return { entry: { ...file, open: async () => openedBytes(bytes) }, result: () => ({ digest, size }) }
+}
+
 function hashed(file: ArchiveEntry, source: OpenedEntry, algorithm: string): HashedEntry {
-  const hash = createHash(algorithm)
+  const sum = createHash(algorithm)
   let size = 0
   let whole = false
   const counting = new Transform({
     transform(piece: Buffer, _encoding, done) {
-      hash.update(piece)
+      sum.update(piece)
       size += piece.length
       done(null, piece)
     },
@@ -55,7 +71,7 @@ function hashed(file: ArchiveEntry, source: OpenedEntry, algorithm: string): Has
     },
     result() {
       if (!whole) throw new Error(`the file ${file.path} was not taken`)
-      return { digest: hash.digest('hex'), size }
+      return { digest: sum.digest('hex'), size }
     },
   }
 }
@@ -65,7 +81,7 @@ const besideOf = (path: string) => async () => `${path}.error.txt`
 
 /** A text as a file of a package. */
 export function textEntry(path: string, modified: Date, text: string): ArchiveEntry {
-  return { path, modified, packs: true, pathOfError: besideOf(path), open: async () => openedText(text) }
+  return { path, modified, packs: true, pathOfError: besideOf(path), open: async () => openedBytes(Buffer.from(text)) }
 }
 
 /** A text that was put together, as a file of a package. */

@@ -1,7 +1,7 @@
 import { createDeepLinkService, createFindByColumn, createStrangerQuota } from '../deep-links/service.ts'
 import { createFormatService } from '../formats/service.ts'
 import { createDublinCore } from '../mappings/export/dublin-core.ts'
-import { deepLink } from '../platform/values/deep-link.ts'
+import { deepLink, pageLink } from '../platform/values/deep-link.ts'
 import { createPublishService } from '../publish/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
@@ -20,6 +20,9 @@ export function composeOutlets(
   { files, mappings }: Workflow,
   { read, search, collections }: Objects,
 ) {
+  /** Null: deep links lead nowhere. */
+  const linkOf = (uuid: string): string | null =>
+    baseConfig.get().deep_link_access.enabled ? deepLink(config.externalUrl, uuid) : null
   const publish = createPublishService({
     db,
     baseConfig,
@@ -39,15 +42,14 @@ export function composeOutlets(
       objecttypes,
       pools,
       languages,
-      linkOf: (uuid) => (baseConfig.get().deep_link_access.enabled ? deepLink(config.externalUrl, uuid) : null),
+      linkOf,
     }),
     mappings: mappings.xml,
     languages,
-    linkOf: (uuid) => deepLink(config.externalUrl, uuid),
+    linkOf,
     publisher: () => baseConfig.instanceTitle() || config.databaseName,
     sheets: () => baseConfig.get().export.xslts,
-    pageOf: (uuid) =>
-      baseConfig.get().deep_link_access.enabled ? `${deepLink(config.externalUrl, uuid)}/format/html` : null,
+    pageOf: (object) => pageLink(config.externalUrl, baseConfig.get(), object),
   })
   const deepLinks = createDeepLinkService({
     externalUrl: config.externalUrl,

@@ -1,5 +1,5 @@
+import type { KeepPath } from '../objects/service.ts'
 import type { FormatOptions } from './options.ts'
-import type { KeepPath } from './tree.ts'
 
 /** Which paths are written: those that are asked for, what is in them, and what they are in. */
 export function keepFields({ fields = {} }: FormatOptions): KeepPath {

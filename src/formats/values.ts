@@ -1,5 +1,5 @@
 import type { Column } from '../datamodel/model.ts'
-import { isRecord } from './tree.ts'
+import { isRecord } from '../objects/service.ts'
 
 /** A value without languages as text that a program reads: numbers with a point, dates as they are stored, what has a shape as JSON. */
 export function plainText(column: Column, value: unknown): string {

@@ -2,25 +2,11 @@
  * `dc`: simple Dublin Core, as the mapping says that holds for the object. The document of one object is what harvesters get as
  * `oai_dc`; several stand in an element of our own. @see http://www.openarchives.org/OAI/2.0/oai_dc.xsd
  */
+
+import type { DcValue, DublinCore } from '../../mappings/service.ts'
 import type { SourceObject } from '../source.ts'
-import type { ObjectTree } from '../tree.ts'
 import { type Format, inPieces } from '../writer.ts'
-import { attributesText, element, textElement } from '../xml/markup.ts'
-
-/** What is said of an object, in order; a text with languages is said in each of them. */
-export interface DcValue {
-  readonly element: string
-  readonly text: string | Readonly<Record<string, string>>
-}
-
-/** The mappings of a moment. */
-export interface DublinCore {
-  /** They name values of linked objects. */
-  readonly readsLinked: boolean
-  valuesOf(tree: ObjectTree): readonly DcValue[]
-}
-
-const header = '<?xml version="1.0" encoding="UTF-8"?>\n'
+import { attributesText, element, isLanguageTag, textElement, xmlHeader } from '../xml/markup.ts'
 
 export const dcNamespace = 'http://www.openarchives.org/OAI/2.0/oai_dc/'
 export const dcSchema = 'http://www.openarchives.org/OAI/2.0/oai_dc.xsd'
@@ -45,7 +31,7 @@ export function dcFormat(mappings: () => Promise<DublinCore>): Format {
       ...shape,
       linked: readsLinked,
       write: (objects) => inPieces(listOf(objects, recordOf)),
-      one: (object) => Buffer.from(`${header}${recordOf(object)}\n`),
+      one: (object) => Buffer.from(`${xmlHeader}${recordOf(object)}\n`),
     }
   }
   return {
@@ -61,18 +47,18 @@ async function* listOf(
   objects: AsyncIterable<SourceObject>,
   recordOf: (object: SourceObject) => string,
 ): AsyncGenerator<string> {
-  yield `${header}<records${attributesText({ xmlns: listNamespace })}>`
+  yield `${xmlHeader}<records${attributesText({ xmlns: listNamespace })}>`
   for await (const object of objects) yield `\n${recordOf(object)}`
   yield '\n</records>\n'
 }
 
+/** A text with languages is said in each of them. */
 const valueElements = ({ element: name, text }: DcValue): string =>
   typeof text === 'string'
     ? textElement(`dc:${name}`, text)
     : Object.entries(text)
         .filter(([, one]) => one !== '')
-        .map(([language, one]) => textElement(`dc:${name}`, one, isLanguage(language) ? { 'xml:lang': language } : {}))
+        .map(([language, one]) =>
+          textElement(`dc:${name}`, one, isLanguageTag(language) ? { 'xml:lang': language } : {}),
+        )
         .join('')
-
-/** As schemas take it. */
-const isLanguage = (tag: string): boolean => /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*$/.test(tag)

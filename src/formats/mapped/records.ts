@@ -1,7 +1,7 @@
 /** What the documents of an object say of it without a mapping: who it is, its type and title, its files, the record itself. */
 import type { Text } from '../../mappings/service.ts'
+import { type FileTree, fileLists, type ObjectTree } from '../../objects/service.ts'
 import { standardTexts } from '../table/cell.ts'
-import { type FileTree, fileLists, type ObjectTree } from '../tree.ts'
 import type { XmlDocument } from './document.ts'
 
 export interface RecordContext {

@@ -1,6 +1,5 @@
 /** What an object is besides its fields, as cells. */
-import type { ObjectTree, Wire } from '../tree.ts'
-import { isRecord, records } from '../tree.ts'
+import { isRecord, type ObjectTree, records, type Wire } from '../../objects/service.ts'
 import { inLanguage } from '../writer.ts'
 import { type AddCell, addTexts, type CellOptions, type CellValue, standardTexts } from './cell.ts'
 

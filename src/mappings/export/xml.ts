@@ -4,7 +4,7 @@ import type { ObjectTree } from '../../objects/service.ts'
 import { badRequest } from '../../platform/errors.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { tagsOf } from '../check.ts'
-import { type Mapping, ownMappingId, type Profile } from '../model.ts'
+import { type Mapping, ownMappingId, type Profile, type Use } from '../model.ts'
 import { fieldsOf } from '../profiles.ts'
 import { readXmlPath, type XmlPath, type XmlStructure } from '../xml/structure.ts'
 import { structureOf } from '../xml/structures.ts'
@@ -23,8 +23,11 @@ export interface XmlField {
 
 export interface XmlMapping {
   readonly structure: XmlStructure
-  /** @param address what `deep_link_url` stands for; languages: best first */
-  fieldsOf(tree: ObjectTree, told: { readonly languages: readonly string[]; readonly address: string }): XmlField[]
+  /** @param address what `deep_link_url` stands for; null: nothing. Languages: best first */
+  fieldsOf(
+    tree: ObjectTree,
+    told: { readonly languages: readonly string[]; readonly address: string | null },
+  ): XmlField[]
 }
 
 export interface XmlMappingDeps {
@@ -32,14 +35,14 @@ export interface XmlMappingDeps {
   readonly datamodel: { current(): Model }
   readonly profile: (name: string) => Profile | undefined
   readonly find: (from: Queryable, id: number) => Promise<Mapping>
-  readonly mappingsOf: (from: Queryable, profile: string) => Promise<readonly Mapping[]>
+  readonly usableFor: (from: Queryable, use: Use) => Promise<readonly Mapping[]>
 }
 
 type Bound = Pick<Mapping, 'id' | 'table' | 'fields'>
 
 export type XmlMappings = ReturnType<typeof createXmlMappings>
 
-export function createXmlMappings({ db, datamodel, profile: profileNamed, find, mappingsOf }: XmlMappingDeps) {
+export function createXmlMappings({ db, datamodel, profile: profileNamed, find, usableFor }: XmlMappingDeps) {
   function mapped(profile: Profile, structure: XmlStructure, mappings: readonly Bound[]): XmlMapping {
     const known = fieldsOf(profile)
     // Columns that are called as the profile says, where no mapping is for the object type.
@@ -81,10 +84,10 @@ export function createXmlMappings({ db, datamodel, profile: profileNamed, find, 
   return {
     /** By the mappings of a profile: that for the object type of an object, else that for all, else the names of columns. */
     async byProfile(name: string): Promise<XmlMapping> {
-      const mappings = await mappingsOf(db, name)
+      const mappings = await usableFor(db, 'xml_export')
       return ofProfile(
         name,
-        mappings.filter(({ type }) => type.xml_export === true),
+        mappings.filter(({ profile }) => profile === name),
       )
     },
 

@@ -7,7 +7,7 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import type { RightsService } from '../../rights/service.ts'
 import { tagsOf } from '../check.ts'
-import { type SettingsDeps, standardMapping } from '../effective.ts'
+import { isForType, type SettingsDeps, standardMapping } from '../effective.ts'
 import { type Mapping, ownMappingId } from '../model.ts'
 import { type FieldPath, fromStored, importable, pathByName } from '../paths.ts'
 import { fieldsOf } from '../profiles.ts'
@@ -145,8 +145,7 @@ async function chosenMapping(deps: ImportDeps, actor: Actor, query: MappingQuery
   if (mapping.type.exiftool_import !== true) {
     throw badRequest(`The mapping ${id} is not for imports.`, { param: 'mapping', value: id })
   }
-  if (mapping.table !== null && mapping.table !== table.id) {
-    // A pool holds objects of several types, and names the mapping of one of them.
+  if (!isForType(mapping, table.id)) {
     if (!named) return null
     throw badRequest(`The mapping ${id} is for another object type.`, { param: 'objecttype', value: table.name })
   }

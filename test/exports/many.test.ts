@@ -72,18 +72,33 @@ suite('exports of many objects', () => {
   test('the parts of a content go one by one; the content when none is left', async () => {
     const ids = await addPeople(3)
     const one = await exported(museum.svc, single(ids))
-    const parts = async (): Promise<number> =>
-      (
-        await museum.svc.db.query<{ count: number }>(
-          `select count(*)::int as count from kept_content where holder = 'export' and digest is not null and created_at >= $1`,
-          [new Date(one._last_run_at)],
-        )
-      ).rows[0]?.count ?? 0
-    assert.equal(await parts(), 3)
+    const { rows: kept } = await museum.svc.db.query<{ id: number; hash: string }>(
+      `select k.id, encode(k.sha256, 'hex') as hash from export_file f join kept_content k on k.id = f.content_id
+       join export e on e.run_id = f.run_id where e.id = $1`,
+      [one.export._id],
+    )
+    assert.deepEqual([kept.length, new Set(kept.map(({ hash }) => hash)).size], [3, 1])
+    const count = async (sql: string, parameter: unknown): Promise<number> =>
+      (await museum.svc.db.query<{ count: number }>(`select count(*)::int as count from ${sql}`, [parameter])).rows[0]
+        ?.count ?? 0
+    const parts = () =>
+      count(
+        'kept_content where id = any($1::bigint[])',
+        kept.map(({ id }) => id),
+      )
+    const contents = () => count(`file_blob where encode(sha256, 'hex') = $1`, kept[0]?.hash)
+    const later = new Date(Date.now() + 3 * 86_400_000)
+    // While a part is used the content stays.
+    await museum.svc.db.query('update export_file set content_id = null where content_id = $1', [kept[0]?.id])
+    await museum.svc.db.query('delete from kept_content where id = $1', [kept[0]?.id])
+    await museum.svc.app.tidy(later)
+    assert.deepEqual([await parts(), await contents()], [2, 1])
     const deleted = await museum.svc.as('root').delete(`/export/${one.export._id}`)
     assert.equal(deleted.status, 200, JSON.stringify(deleted.body))
     await museum.svc.drain()
     await until(async () => (await parts()) === 0)
+    await museum.svc.app.tidy(later)
+    assert.equal(await contents(), 0)
   })
 
   test('statements do not grow with the entries of an archive, nor with the documents of an export', async () => {

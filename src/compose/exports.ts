@@ -3,7 +3,7 @@ import { createDeliveries } from '../exports/deliver/service.ts'
 import { checkDataFormats } from '../exports/run/formats.ts'
 import { createRunJobs } from '../exports/run/job.ts'
 import { createSchedules } from '../exports/schedules.ts'
-import { createExportService } from '../exports/service.ts'
+import { createExportService, exportMappingUse } from '../exports/service.ts'
 import { createShow } from '../exports/show.ts'
 import { createTransports } from '../exports/transports/run.ts'
 import { createNamesOfRendered } from '../objects/read/file-names.ts'
@@ -69,6 +69,7 @@ export function composeExports(
     mostRuns: config.quotaExportRuns,
     clock,
   })
+  mappings.addUses([exportMappingUse])
   const transports = createTransports({
     db,
     events,

@@ -6,7 +6,7 @@ import {
 } from '../deep-links/service.ts'
 import { createFormatService } from '../formats/service.ts'
 import { createDublinCore } from '../mappings/export/dublin-core.ts'
-import { deepLink } from '../platform/values/deep-link.ts'
+import { deepLink, pageLink } from '../platform/values/deep-link.ts'
 import { createPublishService } from '../publish/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
@@ -25,6 +25,9 @@ export function composeOutlets(
   { files, mappings }: Workflow,
   { read, search, collections }: Objects,
 ) {
+  /** Null: deep links lead nowhere. */
+  const linkOf = (uuid: string): string | null =>
+    baseConfig.get().deep_link_access.enabled ? deepLink(config.externalUrl, uuid) : null
   const publish = createPublishService({
     db,
     baseConfig,
@@ -44,15 +47,14 @@ export function composeOutlets(
       objecttypes,
       pools,
       languages,
-      linkOf: (uuid) => (baseConfig.get().deep_link_access.enabled ? deepLink(config.externalUrl, uuid) : null),
+      linkOf,
     }),
     mappings: mappings.xml,
     languages,
-    linkOf: (uuid) => deepLink(config.externalUrl, uuid),
+    linkOf,
     publisher: () => baseConfig.instanceTitle() || config.databaseName,
     sheets: () => baseConfig.get().export.xslts,
-    pageOf: (uuid) =>
-      baseConfig.get().deep_link_access.enabled ? `${deepLink(config.externalUrl, uuid)}/format/html` : null,
+    pageOf: (object) => pageLink(config.externalUrl, baseConfig.get(), object),
   })
   const admitStranger = createStrangerQuota({ db, most: config.quotaDeepLinks })
   const deepLinks = createDeepLinkService({

@@ -146,8 +146,7 @@ function checkVersion(deps: CheckDeps, version: ExportVersion, path: string): Na
       throw fail('metadata', 'cannot be keep: a picture that is made for an export says nothing of itself')
   }
   if (metadata === undefined || said.includes(`${metadata}`)) return []
-  const id = Number(metadata)
-  if (!Number.isSafeInteger(id) || id < 1)
+  if (!/^[1-9]\d{0,14}$/.test(`${metadata}`))
     throw fail('metadata', 'must be standard, keep, remove, or the id of a mapping')
-  return [{ id, use: 'exiftool_export', path: `${path}.metadata` }]
+  return [{ id: Number(metadata), use: 'exiftool_export', path: `${path}.metadata` }]
 }

@@ -25,6 +25,8 @@ import type { LogFormat, ShowExports } from './show.ts'
 import * as store from './store.ts'
 import { draftTransports, type TransportDraft } from './transports/draft.ts'
 
+export { exportMappingUse } from './mapping-use.ts'
+
 export interface ExportServiceDeps extends CheckDeps {
   readonly db: Db
   readonly events: EventLog

@@ -1,5 +1,5 @@
+import type { KeepPath } from '../objects/service.ts'
 import type { FormatOptions } from './options.ts'
-import type { KeepPath } from './tree.ts'
 
 /** Which paths are written: the chosen fields, with the fields inside them and around them. */
 export function keepFields({ fields = {} }: FormatOptions): KeepPath {

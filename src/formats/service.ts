@@ -3,12 +3,12 @@
  * (`json`, `xml_native`, `xslt/<name>`). All writers take the same options, and write only what the reader may read.
  */
 
-import { lido, mods } from '../mappings/service.ts'
+import { type DublinCore, lido, mods } from '../mappings/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { badRequest } from '../platform/errors.ts'
 import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
-import { type DublinCore, dcFormat } from './dc/dc.ts'
+import { dcFormat } from './dc/dc.ts'
 import { htmlFormat } from './html/page.ts'
 import { jsonFormat } from './json/json.ts'
 import { type MappedDeps, mappedFormats, mappingFormat } from './mapped/format.ts'
@@ -35,7 +35,7 @@ export type {
   WrittenObject,
 } from './options.ts'
 export type { ObjectSource } from './source.ts'
-export { attributesText, element, textElement } from './xml/markup.ts'
+export { attributesText, element, textElement, xmlHeader } from './xml/markup.ts'
 export { namespace as nativeNamespace } from './xml/native.ts'
 export { checkSheets } from './xslt/check.ts'
 export type { Sheet } from './xslt/format.ts'

@@ -1,13 +1,21 @@
 /** Objects for a writer: read in batches as the writer needs them, without a buffer in between. */
 import type { Model } from '../datamodel/model.ts'
 import { type FileMetadata, tagGroups } from '../files/service.ts'
-import type { HitOptions, ObjectVersion } from '../objects/service.ts'
+import {
+  type HitOptions,
+  isRecord,
+  type ObjectTree,
+  type ObjectVersion,
+  records,
+  treeOf,
+  type Wire,
+  writtenOf,
+} from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import { keepFields } from './fields.ts'
 import type { FormatOptions, WrittenObject } from './options.ts'
-import { isRecord, type ObjectTree, records, treeOf, type Wire, writtenOf } from './tree.ts'
 
 /** The objects to be written: one list, or several one after the other. */
 export type ObjectSource = readonly ObjectVersion[] | AsyncIterable<readonly ObjectVersion[]>

@@ -1,5 +1,5 @@
 import type { Column } from '../datamodel/model.ts'
-import { isRecord } from './tree.ts'
+import { isRecord } from '../objects/service.ts'
 
 /** A value without languages as text for programs: numbers with a point, dates as they are stored, structured values as JSON. */
 export function plainText(column: Column, value: unknown): string {

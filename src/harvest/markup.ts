@@ -1,5 +1,5 @@
 /** The document of an answer. @see OAI-PMH 2.0, section 3.2 */
-import { attributesText, element, textElement } from '../formats/service.ts'
+import { attributesText, element, textElement, xmlHeader } from '../formats/service.ts'
 import type { HarvestRecord } from './model.ts'
 import type { ProtocolError } from './protocol-error.ts'
 import type { HarvestRequest } from './request.ts'
@@ -28,7 +28,7 @@ export function beginning({ at, baseUrl, request }: Head): string {
   const named = request && Object.fromEntries(repeated.map((name) => [name, request.given[name]]))
   const attributes = request ? { verb: request.verb, ...named } : {}
   return [
-    '<?xml version="1.0" encoding="UTF-8"?>\n',
+    xmlHeader,
     `<OAI-PMH${root}>`,
     textElement('responseDate', at),
     textElement('request', baseUrl, attributes),

@@ -1,4 +1,6 @@
+import type { ObjectTree } from '../objects/service.ts'
 import { badRequest } from '../platform/errors.ts'
+import type { Text } from './export/values.ts'
 import type { ExportTag } from './model.ts'
 
 /** The elements of simple Dublin Core, in their order in documents. @see DCMES 1.1 */
@@ -21,8 +23,26 @@ export const dcElements = [
 ] as const
 export type DcElement = (typeof dcElements)[number]
 
-/** The element for a field of a profile for Dublin Core: `dc:title`. @throws {AppError} `ServerGeneric` */
-export function readDcElement({ path }: ExportTag, place: string): ExportTag {
+export interface DcValue {
+  readonly element: DcElement
+  readonly text: Text
+}
+
+/** The mappings of a moment. */
+export interface DublinCore {
+  /** One of them names values of linked objects. */
+  readonly readsLinked: boolean
+  /** What is said of an object as somebody reads it: in the order of the elements, each value once. */
+  valuesOf(tree: ObjectTree): readonly DcValue[]
+}
+
+/** What a field of a profile for Dublin Core is written to: `dc:title`. @throws {AppError} `ServerGeneric` */
+export function readDcElement({ path, list, l10n }: ExportTag, place: string): ExportTag {
+  const said = list ? 'list' : l10n ? 'l10n' : null
+  if (said !== null) {
+    const message = `${place}: ${said} says nothing here: each text is an element of Dublin Core, and so it is in each language`
+    throw badRequest(message, { path: place, value: true })
+  }
   if (elementOf(path) !== null) return { path }
   throw badRequest(`${place}: ${path.slice(0, 100)} is no element of Dublin Core such as dc:title`, {
     path: place,

@@ -1,12 +1,24 @@
+import type { Table } from '../datamodel/model.ts'
 import type { KeptObjecttypes } from '../objecttypes/service.ts'
 import type { RecipeConfigs } from '../plugins/service.ts'
 import type { KeptPools } from '../pools/service.ts'
-import { ownMappingId } from './model.ts'
+import { type Mapping, ownMappingId } from './model.ts'
 
 export interface SettingsDeps {
   readonly objecttypes: Pick<KeptObjecttypes, 'settings'>
   readonly pools: Pick<KeptPools, 'snapshot'>
 }
+
+/** The pool of an object as it is answered; null: its type has none. */
+export function poolOf(table: Table, object: Readonly<Record<string, unknown>>): number | null {
+  if (!table.poolLink) return null
+  type Pooled = { readonly _pool?: { readonly pool?: { readonly _id?: number } } } | undefined
+  return (object as Pooled)?._pool?.pool?._id ?? (object[table.name] as Pooled)?._pool?.pool?._id ?? null
+}
+
+/** A pool holds objects of several types, and names the mapping of one of them: for the others it is none. */
+export const isForType = ({ table }: Pick<Mapping, 'table'>, objecttype: number): boolean =>
+  table === null || table === objecttype
 
 const names = {
   import: 'mapping_image_import',

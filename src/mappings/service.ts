@@ -20,6 +20,7 @@ import type { MappingInput, MappingOutput, ProfileOutput } from './schema.ts'
 import * as store from './store.ts'
 import { openTagCatalogue } from './tags/tags.ts'
 
+export type { DcValue, DublinCore } from './dublin-core.ts'
 export { inLanguage, joined } from './export/tags.ts'
 export type { Text } from './export/values.ts'
 export type { XmlField, XmlMapping, XmlMappings } from './export/xml.ts'
@@ -119,14 +120,15 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
     find,
     profile: (name: string): Profile | undefined => profiles.get(name),
     tags,
-    forDublinCore: store.findForDublinCore,
-    /** The values of objects in XML formats. */
+    /** Those that are for something, by their ids. */
+    usableFor: store.mappingsFor,
+    /** What objects say in formats of XML. */
     xml: createXmlMappings({
       db,
       datamodel,
       find,
       profile: (name) => profiles.get(name),
-      mappingsOf: store.mappingsOfProfile,
+      usableFor: store.mappingsFor,
     }),
 
     /** Registers kinds of settings that name mappings, when the service is composed. */

@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
-import type { Mapping, MappingBody } from './model.ts'
+import type { Mapping, MappingBody, Use } from './model.ts'
 
 interface Row {
   readonly id: number
@@ -19,14 +19,14 @@ export async function findMapping(from: Queryable, id: number): Promise<Mapping 
   return rows[0] ? toMapping(rows[0]) : null
 }
 
-/** The mappings for Dublin Core, by their ids. */
-export async function findForDublinCore(from: Queryable): Promise<ReadonlyMap<number, Mapping>> {
+/** Those that are for something, by id. */
+export async function mappingsFor(from: Queryable, use: Use): Promise<readonly Mapping[]> {
   const { rows } = await from.query<Row>(
-    `select ${columns} from mapping where body -> 'type' -> 'dc_export' = 'true'`,
-    [],
-    'mappings-for-dublin-core',
+    `select ${columns} from mapping where body -> 'type' -> $1 = 'true' order by id`,
+    [use],
+    'mappings-for',
   )
-  return new Map(rows.map((row) => [row.id, toMapping(row)]))
+  return rows.map(toMapping)
 }
 
 export interface ListedMapping extends Omit<Row, 'body'> {
@@ -44,16 +44,6 @@ export async function listMappings(from: Queryable): Promise<readonly ListedMapp
     'list-mappings',
   )
   return rows
-}
-
-/** The mappings made from a profile, by id. */
-export async function mappingsOfProfile(from: Queryable, profile: string): Promise<readonly Mapping[]> {
-  const { rows } = await from.query<Row>(
-    `select ${columns} from mapping where profile = $1 order by id`,
-    [profile],
-    'mappings-of-profile',
-  )
-  return rows.map(toMapping)
 }
 
 export type Written = Omit<Mapping, 'id'>

@@ -11,7 +11,8 @@ import { exportManifest, reworking } from './plugin-scripts.ts'
 import { inFolder, run } from './support.ts'
 
 const env = { SVC_ROOT_PASSWORD: 'root-test-password', SVC_BACKEND_PORT: '0' }
-const count = 600
+/** Documents of 200 are written together: the kill comes between some of them. */
+const count = 1000
 
 async function signedIn({ url }: ServiceProcess) {
   const body = new URLSearchParams({

@@ -137,7 +137,8 @@ suite('exports as packages', () => {
     const content = Buffer.from('x')
     async function* files() {
       const open = async () => ({ size: 1, content: Readable.from([content], { objectMode: false }), end() {} })
-      for (const path of ['a%b', '%25']) yield { path, modified: new Date(0), packs: false, open }
+      for (const path of ['a%b', '%25'])
+        yield { path, modified: new Date(0), packs: false, pathOfError: async () => `${path}.error.txt`, open }
     }
     const about = {
       id: 'a',

@@ -164,6 +164,14 @@ suite('Dublin Core', () => {
       (await root().put('/xmlmapping/mapping', { profile: 'dc.yml', fields: [{ name: 'nonsense' }] })).status,
       400,
     )
+    for (const said of ['list', 'l10n']) {
+      const told = [{ name: 'title', xml_export: [{ path: 'dc:title', [said]: true }] }]
+      const refused = await root().put('/xmlmapping/mapping', { profile: 'dc.yml', fields: told })
+      assert.deepEqual([refused.status, refused.body.code], [400, 'ServerGeneric'], said)
+      const plain = [{ name: 'title', xml_export: [{ path: 'dc:title', [said]: false }] }]
+      const { id: other } = ok(await root().put('/xmlmapping/mapping', { profile: 'dc.yml', fields: plain }))
+      ok(await root().delete(`/xmlmapping/mapping/${other}`))
+    }
     ok(await root().delete(`/xmlmapping/mapping/${ofType}`, undefined, { delete_policy: 'delete' }))
     assert.ok((await dc()).includes('title@de-DE=Der See'))
   })

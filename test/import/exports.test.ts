@@ -228,12 +228,41 @@ suite('import of exports', () => {
       await imported(out)
     }
     const append = (path: string) => async (root: string) => writeFile(join(root, path), ' ', { flag: 'a' })
+    const tagManifest = 'tagmanifest-sha512.txt'
+    /** Another list, without the one of the tag files that would tell of it. */
+    const replaced = (name: string, path: string) => async (root: string) => {
+      await rm(join(root, tagManifest))
+      await writeFile(join(root, name), `${'0'.repeat(128)}  ${path}\n`)
+    }
     const cases: [string, (root: string) => Promise<void>, RegExp][] = [
       ['bagit', append('data/export.json'), /data\/export\.json is not what its hash says/],
       ['bagit', (root) => writeFile(join(root, 'data', 'more'), 'x'), /data\/more is there, and not listed/],
       ['bagit', (root) => rm(join(root, 'data', 'export.json')), /is listed, and not there/],
-      ['bagit', (root) => rm(join(root, 'manifest-sha512.txt')), /manifest-sha512\.txt is not there/],
-      ['bagit', (root) => writeFile(join(root, 'manifest-sha512.txt'), `${'0'.repeat(128)}  ../x\n`), /cannot be read/],
+      ['bagit', (root) => rm(join(root, 'manifest-sha512.txt')), /manifest-sha512\.txt is listed, and not there/],
+      [
+        'bagit',
+        (root) => rm(join(root, 'manifest-sha512.txt')).then(() => rm(join(root, tagManifest))),
+        /its manifest-sha512\.txt is not there/,
+      ],
+      ['bagit', replaced('manifest-sha512.txt', '../x'), /its manifest-sha512\.txt cannot be read/],
+      ['bagit', append('bag-info.txt'), /bag-info\.txt is not what its hash says/],
+      ['bagit', append('manifest-sha512.txt'), /manifest-sha512\.txt is not what its hash says/],
+      [
+        'bagit',
+        (root) => writeFile(join(root, tagManifest), 'nonsense\n'),
+        /its tagmanifest-sha512\.txt cannot be read/,
+      ],
+      ['bagit', (root) => writeFile(join(root, tagManifest), ''), /does not list manifest-sha512\.txt/],
+      [
+        'bagit',
+        (root) => writeFile(join(root, tagManifest), `${'0'.repeat(128)}  data/export.json\n`),
+        /its tagmanifest-sha512\.txt cannot be read/,
+      ],
+      [
+        'bagit',
+        (root) => writeFile(join(root, tagManifest), `${'0'.repeat(128)}  ../../x\n`),
+        /its list names \.\.\/\.\.\/x, which lies outside/,
+      ],
       ['ocfl', append('v1/content/export.json'), /is not what its hash says/],
       ['ocfl', append('inventory.json'), /inventory\.json is not what its hash says/],
       ['ocfl', (root) => writeFile(join(root, 'v1', 'content', 'more'), 'x'), /is there, and not listed/],

@@ -59,9 +59,8 @@ export function createIiifCollections(deps: IiifCollectionDeps) {
     const base = addressOf(id)
     const label = labelOf(collection)
     const items = part === null ? await itemsOf(request) : await partItems(request, part)
-    if (items.length === 0) {
-      throw new AppError('ResourceNotFound', {}, { message: 'The collection has nothing that a viewer could show.' })
-    }
+    // A part that is named is there, be it empty.
+    if (items.length === 0 && part === null) throw nothingToShow()
     const summary = languageMap([collection.description])
     const statement = statementOf(settings().deep_link_access.iiif_required_statement)
     return {
@@ -97,7 +96,8 @@ export function createIiifCollections(deps: IiifCollectionDeps) {
 
   async function partItems(request: IiifCollectionRequest, part: number): Promise<Wire[]> {
     const page = { offset: (part - 1) * partSize, limit: partSize }
-    const { systemObjectIds } = await collections.lists.readablePage(request.actor, request.id, page)
+    const { systemObjectIds, count } = await collections.lists.readablePage(request.actor, request.id, page)
+    if (page.offset >= count) throw nothingToShow()
     return manifestsOf(request, systemObjectIds)
   }
 
@@ -131,6 +131,9 @@ export function createIiifCollections(deps: IiifCollectionDeps) {
     return items
   }
 }
+
+const nothingToShow = (): AppError =>
+  new AppError('ResourceNotFound', {}, { message: 'The collection has nothing that a viewer could show.' })
 
 function firstOf<T, R>(values: readonly T[], make: (value: T) => R | undefined): R | undefined {
   for (const value of values) {

@@ -1,10 +1,11 @@
-/** Archives as streams: only the directory at the end of a ZIP is kept in memory. */
-import type { Readable } from 'node:stream'
+/** Archives as they are streamed, of any number of entries, in flat memory. */
+import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { pack } from 'tar-stream'
-import { ZipFile } from 'yazl'
+import { type Pack, pack } from 'tar-stream'
 import { AppError } from '../../platform/errors.ts'
+import { bytesOf } from '../../platform/memory/bytes-of.ts'
+import { type ZipEntry, zipPieces } from './zip.ts'
 
 export type ArchiveKind = 'zip' | 'tar_gz'
 
@@ -18,7 +19,9 @@ export interface ArchiveEntry {
   readonly modified: Date
   /** Compression makes it smaller. */
   readonly packs: boolean
-  /** Opens its content, once. @throws {AppError} where it cannot be read */
+  /** Where it can be told, instead of it, that it cannot be had: no other entry has this path. */
+  pathOfError(): Promise<string>
+  /** Its content, once. @throws {AppError} where it cannot be had */
   open(): Promise<OpenedEntry>
 }
 
@@ -36,32 +39,43 @@ export function archiveOf(kind: ArchiveKind, entries: AsyncIterable<ArchiveEntry
 
 /** A file that cannot be opened is reported in an entry beside it. */
 function zipOf(entries: AsyncIterable<ArchiveEntry>): Readable {
-  const zip = new ZipFile()
-  const output = zip.outputStream as Readable
-  zip.on('error', (error: Error) => output.destroy(error))
-  const fill = async (): Promise<void> => {
+  const output = new PassThrough()
+  async function* opened(): AsyncGenerator<ZipEntry> {
     for await (const entry of entries) {
-      const options = { mtime: entry.modified, compress: entry.packs, mode: 0o100644 }
-      const opened = await entry.open().catch((error: unknown) => error as Error)
-      if (opened instanceof Error) {
-        if (!(opened instanceof AppError)) throw opened
-        zip.addBuffer(Buffer.from(`${opened.message}\n`), `${entry.path}.error.txt`, options)
-        continue
+      const { path, packs, source } = await openedOrTold(entry)
+      try {
+        yield { path, packs, modified: entry.modified, size: source.size, content: source.content }
+      } finally {
+        source.content.destroy()
+        source.end()
       }
-      const taken = ended(opened.content, output)
-      zip.addReadStream(opened.content, entry.path, { ...options, size: opened.size })
-      await taken.finally(() => opened.end())
     }
-    zip.end()
   }
-  fill().catch((error: unknown) => output.destroy(error as Error))
+  pipeline(zipPieces(opened()), output).catch((error: unknown) => output.destroy(error as Error))
   return output
 }
 
-/**
- * Here the size comes before the content, so an error cannot be reported in its place: a file that cannot be read ends
- * the archive.
- */
+/** An entry with its content; what cannot be opened is a text that says why, at a path of its own. */
+export async function openedOrTold(
+  entry: ArchiveEntry,
+): Promise<{ readonly path: string; readonly packs: boolean; readonly source: OpenedEntry }> {
+  const { path, packs } = entry
+  try {
+    return { path, packs, source: await entry.open() }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { path: await entry.pathOfError(), packs: true, source: openedBytes(Buffer.from(`${error.message}\n`)) }
+  }
+}
+
+export function openedBytes(bytes: Buffer): OpenedEntry {
+  return { size: bytes.length, content: Readable.from([bytes], { objectMode: false }), end() {} }
+}
+
+/** Contents of fewer bytes are read before they are written. */
+const mostInMemory = 256 * 1024
+
+/** Sizes stand before contents here, so that nothing can be told instead: what cannot be had ends it. */
 function tarOf(entries: AsyncIterable<ArchiveEntry>): Readable {
   const tar = pack()
   const output = createGzip({ level: 5 })
@@ -69,11 +83,9 @@ function tarOf(entries: AsyncIterable<ArchiveEntry>): Readable {
     for await (const entry of entries) {
       const opened = await entry.open()
       try {
-        await pipeline(
-          opened.content,
-          tar.entry({ name: entry.path, size: opened.size, mtime: entry.modified, mode: 0o644 }),
-        )
+        await addToTar(tar, entry, opened)
       } finally {
+        opened.content.destroy()
         opened.end()
       }
     }
@@ -85,16 +97,12 @@ function tarOf(entries: AsyncIterable<ArchiveEntry>): Readable {
   return output
 }
 
-/** Resolves when a content has been read completely. @throws where it fails, or the archive is no longer read */
-function ended(content: Readable, output: Readable): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const gone = () => {
-    content.destroy()
-    reject(new Error('the archive is not taken any more'))
-  }
-  content.once('end', resolve)
-  content.once('error', reject)
-  content.once('close', () => (content.readableEnded ? resolve() : reject(new Error('a content broke off'))))
-  output.once('close', gone)
-  return promise.finally(() => output.off('close', gone))
+async function addToTar(tar: Pack, { path, modified }: ArchiveEntry, { size, content }: OpenedEntry): Promise<void> {
+  const header = { name: path, size, mtime: modified, mode: 0o644 }
+  if (size > mostInMemory) return pipeline(content, tar.entry(header))
+  const bytes = await bytesOf(content)
+  if (bytes.length !== size) throw new Error(`${path} has ${bytes.length} bytes, not ${size}`)
+  await new Promise<void>((resolve, reject) => {
+    tar.entry(header, bytes, (error) => (error ? reject(error) : resolve()))
+  })
 }

@@ -1,43 +1,37 @@
 /** Downloads of results of runs, with the rights that the user of the export has at that time (decision 70). */
 import type { EventLog, NewEvent } from '../../events/service.ts'
-import type { Delivery, FileService, MetadataInObject } from '../../files/service.ts'
+import type { Delivery } from '../../files/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { outsideDeadlines } from '../../platform/limits/deadline.ts'
-import type { Db, Queryable } from '../../platform/postgres/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import { version } from '../../platform/version.ts'
-import { countFiles, filesAfter, findFile, folderEntries, objectsIn } from '../files.ts'
+import { countFiles, findFile, folderEntries, objectsIn } from '../files.ts'
 import { about } from '../log.ts'
-import { type ExportFile, isDone, pathOf, type StoredExport } from '../model.ts'
+import { isDone, type StoredExport } from '../model.ts'
 import * as runs from '../runs.ts'
 import { findExports } from '../store.ts'
 import type { ArchiveEntry } from './archive.ts'
+import { createEntries, type EntryDeps } from './entries.ts'
 import type { FolderEntries } from './index-page.ts'
-import { type MakingDeps, makeFile } from './made.ts'
 import type { Fetched } from './model.ts'
 import type { PackageKind } from './packages/model.ts'
 import { packaged } from './packages/packages.ts'
 
-export interface DeliverDeps extends MakingDeps {
-  readonly db: Db
+export interface DeliverDeps extends EntryDeps {
   readonly events: EventLog
-  readonly files: Pick<FileService, 'assets' | 'kept'>
-  readonly metadataIn: MetadataInObject
   readonly actorOf: (from: Queryable, userId: number) => Promise<Actor | null>
   readonly externalUrl: string
 }
 
 export type Deliveries = ReturnType<typeof createDeliveries>
 
-const page = 500
-/** Names of files that are already compressed. */
-const packed =
-  /\.(jpe?g|png|gif|webp|heic|avif|mp[34]|m4[av]|mov|webm|ogg|oga|ogv|flac|zip|gz|xz|7z|docx|xlsx|pptx|odt|ods|odp|epub)$/i
 /** Events that are written with one statement. */
 const eventsAtATime = 1000
 
 export function createDeliveries(deps: DeliverDeps) {
-  const { db, events, files } = deps
+  const { db, events } = deps
+  const { open, entriesOf } = createEntries(deps)
   /** Events that are not written yet. */
   const logging = new Set<Promise<unknown>>()
 
@@ -71,38 +65,7 @@ export function createDeliveries(deps: DeliverDeps) {
     return fetched(stored, null)
   }
 
-  /** Opens a file for delivery. @throws {AppError} */
-  async function open(from: Fetched, file: ExportFile, signal: AbortSignal) {
-    const { action } = file
-    if (action !== null) {
-      const made = await makeFile(deps, from, { ...file, action }, signal)
-      return { ...made, version: typed(made.version, file), fileName: file.name, keep: 0, delivered() {}, failed() {} }
-    }
-    if (file.source) {
-      const opened = await files.assets.open(from.owner, file.source, { metadataIn: deps.metadataIn, signal })
-      return file.mimeType === unknownType ? opened : { ...opened, version: typed(opened.version, file) }
-    }
-    const content = file.contentId === null ? null : await files.kept.find(db, file.contentId)
-    if (!content) throw new AppError('FileVersionNotAvailable', { path: pathOf(file) })
-    const ready = async () => ({
-      size: content.size,
-      store: { read: (_: string, range?: { start: number; end: number }) => files.kept.read(content, range) },
-    })
-    const stored = typed({ sha256: content.sha256, createdAt: file.createdAt }, file)
-    return { version: stored, ready, fileName: file.name, keep: 0, delivered() {}, failed() {}, end() {} }
-  }
-
-  async function* entriesOf(from: Fetched, folder: string, signal: AbortSignal): AsyncGenerator<ArchiveEntry> {
-    for (let after = 0; ; ) {
-      const found = await filesAfter(db, from.runId, { after, most: page, folder })
-      for (const file of found) yield entryOf(from, file, signal)
-      const last = found.at(-1)
-      if (!last || found.length < page) return
-      after = last.id
-    }
-  }
-
-  /** The same as a package; in an archive, within the folder. */
+  /** The same as a package; in an archive, below the folder. */
   function packageOf(
     from: Fetched,
     { kind, part = '', folder }: { readonly kind: PackageKind; readonly part?: string; readonly folder: string | null },
@@ -118,27 +81,6 @@ export function createDeliveries(deps: DeliverDeps) {
       userAddress: `${deps.externalUrl}/api/v1/user/${owner.userId}`,
     }
     return packaged(kind, about, entriesOf(from, part, signal), folder)
-  }
-
-  function entryOf(from: Fetched, file: ExportFile, signal: AbortSignal): ArchiveEntry {
-    return {
-      path: pathOf(file),
-      modified: file.createdAt,
-      packs: !packed.test(file.name),
-      async open() {
-        signal.throwIfAborted()
-        const delivery = await open(from, file, signal)
-        try {
-          const { size, store } = await delivery.ready()
-          return { size, content: await store.read(delivery.version.sha256), end: delivery.end }
-        } catch (error) {
-          delivery.end()
-          throw error instanceof AppError
-            ? error
-            : new AppError('ServiceUnavailable', {}, { message: 'The file cannot be read now.', cause: error })
-        }
-      },
-    }
   }
 
   function log(work: () => Promise<unknown>): void {
@@ -232,11 +174,10 @@ export function createDeliveries(deps: DeliverDeps) {
     > {
       const folder = path.endsWith('/') ? path.slice(0, -1) : path
       if (path === '' || path.endsWith('/')) {
-        const entries = await folderEntries(db, from.runId, folder, mostShown)
-        if (path !== '' && entries.folders.length + entries.files.length === 0)
-          throw new AppError('FileNotFound', { path })
-        const isWhole = entries.folders.length < mostShown && entries.files.length < mostShown
-        return { kind: 'folder', ...entries, isWhole }
+        const { folders, files } = await folderEntries(db, from.runId, folder, mostShown + 1)
+        if (path !== '' && folders.length + files.length === 0) throw new AppError('FileNotFound', { path })
+        const isWhole = folders.length <= mostShown && files.length <= mostShown
+        return { kind: 'folder', folders: folders.slice(0, mostShown), files: files.slice(0, mostShown), isWhole }
       }
       const file = await findFile(db, from.runId, path)
       // Hidden files are for the export's user, whose token plugins use to fetch them.
@@ -264,10 +205,3 @@ export function createDeliveries(deps: DeliverDeps) {
 
 /** Most entries on the page of a folder. */
 const mostShown = 10_000
-
-const unknownType = 'application/octet-stream'
-
-/** The type given by the export, without its character set, which the headers add. */
-function typed<T>(version: T, { mimeType }: ExportFile): T & { readonly mimeType: string } {
-  return { ...version, mimeType: mimeType.split(';')[0]?.trim() ?? unknownType }
-}

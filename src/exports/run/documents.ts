@@ -1,4 +1,5 @@
 /** Documents of the objects: one of all, or one for each. */
+import type { ArrivedContent } from '../../files/service.ts'
 import type { FileChoice, FormatInfo, FormatOptions, WrittenObject } from '../../formats/service.ts'
 import type { ObjectVersion } from '../../objects/service.ts'
 import { addFiles, assetsOfObjects, type NewExportFile, takenPaths } from '../files.ts'
@@ -13,14 +14,12 @@ import { stepAfter } from './steps.ts'
 
 /** Objects that are read together. */
 const atATime = 200
-/** Objects with separate documents that are written together. */
-const documentsAtATime = 50
 
 /** Writes one document of all objects. An interrupted document is made again: nothing of it was stored. */
 export async function writeData(deps: RunDeps, running: Running): Promise<Done> {
   const { stored, run, actor } = running
   const { data, info } = formatOf(deps, running)
-  const told = toldFiles(deps, running, data.name)
+  const told = toldFiles(deps, running)
   let count = 0
   const options = { ...optionsOf(running, data.name, told), written: () => count++ } as FormatOptions
   const arrived = await deps.files.kept.receive(
@@ -46,28 +45,28 @@ export async function writeData(deps: RunDeps, running: Running): Promise<Done> 
 
 const dataName = 'export'
 
-/** Writes documents of the next objects. */
+/** Documents of the next objects, stored together. */
 export async function writeEach(deps: RunDeps, running: Running): Promise<Done | null> {
   const { stored, run, actor } = running
   const { data, info } = formatOf(deps, running)
-  const listed = await listedObjects(deps.db, run.id, run.position, documentsAtATime)
+  const listed = await listedObjects(deps.db, run.id, run.position, atATime)
   const last = listed.at(-1)
   if (!last) return { step: stepAfter(stored.body, run.step), position: 0 }
-  const told = toldFiles(deps, running, data.name)
+  const told = toldFiles(deps, running)
   const options = optionsOf(running, data.name, told)
   const objects = told.these(
     listed.flatMap(({ id, version }) => (version === null ? [] : [{ systemObjectId: id, version }])),
   )
-  const made: {
-    readonly object: WrittenObject
-    readonly arrived: Awaited<ReturnType<RunDeps['files']['kept']['receive']>>
-  }[] = []
-  for await (const document of deps.formats.each(actor, { format: info.name, objects, options })) {
-    const arrived = await deps.files.kept.receive(once(document.bytes))
-    made.push({ object: document, arrived })
+  const made: WrittenObject[] = []
+  async function* documents(): AsyncGenerator<Buffer> {
+    for await (const { bytes, ...object } of deps.formats.each(actor, { format: info.name, objects, options })) {
+      made.push(object)
+      yield bytes
+    }
   }
-  const wanted = made.map(({ object, arrived }) => ({
-    arrived,
+  const arrived = await deps.files.kept.receiveSet(documents())
+  const wanted = made.map((object, index) => ({
+    arrived: arrived[index] as ArrivedContent,
     object,
     folder: stored.body.flat ? '' : data.name,
     name: `${object.systemObjectId}.${info.extension}`,
@@ -101,10 +100,6 @@ export async function writeEach(deps: RunDeps, running: Running): Promise<Done |
   }
 }
 
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes
-}
-
 /** The document that the step makes. */
 function formatOf(deps: RunDeps, { stored: { body }, run }: Running): { data: DataFormat; info: FormatInfo } {
   const name = run.step.slice(run.step.indexOf(':') + 1)
@@ -128,8 +123,8 @@ type ToldFiles = ReturnType<typeof toldFiles>
  * File references in documents: the paths of exported files relative to the document, and the addresses of the versions
  * that the export asks for. Files of the objects being written are loaded in advance.
  */
-function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running, _name: string) {
-  /** Files of the list being written, and of the one before: a writer may still have some objects of that. */
+function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running) {
+  /** The list that is being written, and the one before: a writer may still have some of that. */
   let known: readonly ReadonlyMap<string, readonly ExportFile[]>[] = []
   const key = (systemObjectId: number, fileId: number, field: string) => `${systemObjectId} ${fileId} ${field}`
 

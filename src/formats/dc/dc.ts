@@ -3,25 +3,11 @@
  * `oai_dc`; several documents are in an element of the service.
  * @see http://www.openarchives.org/OAI/2.0/oai_dc.xsd
  */
+
+import type { DcValue, DublinCore } from '../../mappings/service.ts'
 import type { SourceObject } from '../source.ts'
-import type { ObjectTree } from '../tree.ts'
 import { type Format, inPieces } from '../writer.ts'
-import { attributesText, element, textElement } from '../xml/markup.ts'
-
-/** A value of an object, in order; a text in several languages is written once for each of them. */
-export interface DcValue {
-  readonly element: string
-  readonly text: string | Readonly<Record<string, string>>
-}
-
-/** The mappings as read at one time. */
-export interface DublinCore {
-  /** The mappings name values of linked objects. */
-  readonly readsLinked: boolean
-  valuesOf(tree: ObjectTree): readonly DcValue[]
-}
-
-const header = '<?xml version="1.0" encoding="UTF-8"?>\n'
+import { attributesText, element, isLanguageTag, textElement, xmlHeader } from '../xml/markup.ts'
 
 export const dcNamespace = 'http://www.openarchives.org/OAI/2.0/oai_dc/'
 export const dcSchema = 'http://www.openarchives.org/OAI/2.0/oai_dc.xsd'
@@ -46,7 +32,7 @@ export function dcFormat(mappings: () => Promise<DublinCore>): Format {
       ...shape,
       linked: readsLinked,
       write: (objects) => inPieces(listOf(objects, recordOf)),
-      one: (object) => Buffer.from(`${header}${recordOf(object)}\n`),
+      one: (object) => Buffer.from(`${xmlHeader}${recordOf(object)}\n`),
     }
   }
   return {
@@ -62,18 +48,18 @@ async function* listOf(
   objects: AsyncIterable<SourceObject>,
   recordOf: (object: SourceObject) => string,
 ): AsyncGenerator<string> {
-  yield `${header}<records${attributesText({ xmlns: listNamespace })}>`
+  yield `${xmlHeader}<records${attributesText({ xmlns: listNamespace })}>`
   for await (const object of objects) yield `\n${recordOf(object)}`
   yield '\n</records>\n'
 }
 
+/** A text with languages is said in each of them. */
 const valueElements = ({ element: name, text }: DcValue): string =>
   typeof text === 'string'
     ? textElement(`dc:${name}`, text)
     : Object.entries(text)
         .filter(([, one]) => one !== '')
-        .map(([language, one]) => textElement(`dc:${name}`, one, isLanguage(language) ? { 'xml:lang': language } : {}))
+        .map(([language, one]) =>
+          textElement(`dc:${name}`, one, isLanguageTag(language) ? { 'xml:lang': language } : {}),
+        )
         .join('')
-
-/** Whether schemas accept the language tag. */
-const isLanguage = (tag: string): boolean => /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*$/.test(tag)

@@ -1,17 +1,17 @@
 /** Fields of an object on its page, in the language of the reader. */
 import type { Column } from '../../datamodel/model.ts'
-import { valueText } from '../../objects/service.ts'
+import { type FieldTree, namedBy, type ObjectTree, valueText } from '../../objects/service.ts'
 import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
+import { type PageOf, pageAddress } from '../page-address.ts'
 import { standardTexts } from '../table/cell.ts'
-import { type FieldTree, namedBy, type ObjectTree } from '../tree.ts'
 import { inLanguage } from '../writer.ts'
 import type { Words } from './texts.ts'
 
 export interface FieldContext {
   readonly languages: readonly string[]
   readonly words: Words
-  /** The address of an object's page; null: it has none. */
-  readonly pageOf: (uuid: string) => string | null
+  /** Where an object has a page; null: nowhere. */
+  readonly pageOf: PageOf
 }
 
 export function fieldList(fields: readonly FieldTree[], context: FieldContext): Html {
@@ -68,6 +68,6 @@ const textHtml = (text: string): Html | null =>
 export function objectLink({ wire }: ObjectTree, { languages, words, pageOf }: FieldContext): Html {
   const name = inLanguage(standardTexts(wire) as Readonly<Record<string, string>>, languages)
   if (name === '') return html`<span class="muted">${words.hidden}</span>`
-  const address = typeof wire._uuid === 'string' ? pageOf(wire._uuid) : null
+  const address = pageAddress(pageOf, wire)
   return address === null ? html`${name}` : html`<a href="${address}">${name}</a>`
 }

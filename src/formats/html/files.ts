@@ -1,6 +1,7 @@
-/** Files of an object on its page: pictures, films and sounds are shown, others are links. */
+/** Files of an object on its page: pictures, films and sounds as such, others as links. */
+
+import { type FieldTree, type FileTree, fileLists, type VersionTree } from '../../objects/service.ts'
 import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
-import { type FieldTree, type FileTree, fileLists, type VersionTree } from '../tree.ts'
 import type { Words } from './texts.ts'
 
 export interface Media {

@@ -1,17 +1,19 @@
-/** `html`: the page of one object, for people. It loads no other file: style and policy are part of it. */
+/** `html`: the page of one object, for people. It needs nothing else: style and policy stand in it. */
+
+import { isRecord, type ObjectTree, records, type Wire } from '../../objects/service.ts'
 import { badRequest } from '../../platform/errors.ts'
 import { type Html, html, nothing } from '../../platform/values/html.ts'
 import { Html as Trusted } from '../../platform/values/trusted-html.ts'
+import { type PageOf, pageAddress } from '../page-address.ts'
 import type { SourceObject } from '../source.ts'
 import { standardTexts } from '../table/cell.ts'
-import { isRecord, type ObjectTree, records, type Wire } from '../tree.ts'
 import { type Format, inLanguage, type WriteContext } from '../writer.ts'
 import { type FieldContext, fieldList, objectLink } from './fields.ts'
 import { mediaOf } from './files.ts'
 import { styleSource, styleText } from './style.ts'
 import { wordsIn } from './texts.ts'
 
-export const htmlFormat = (pageOf: (uuid: string) => string | null): Format => ({
+export const htmlFormat = (pageOf: PageOf): Format => ({
   name: 'html',
   contentType: 'text/html; charset=utf-8',
   extension: 'html',
@@ -25,7 +27,7 @@ export const htmlFormat = (pageOf: (uuid: string) => string | null): Format => (
   },
 })
 
-function pageText({ tree }: SourceObject, context: WriteContext, pageOf: FieldContext['pageOf']): string {
+function pageText({ tree }: SourceObject, context: WriteContext, pageOf: PageOf): string {
   const { languages } = context.actor
   const { language, words } = wordsIn(languages)
   const fields: FieldContext = { languages, words, pageOf }
@@ -42,7 +44,7 @@ function pageText({ tree }: SourceObject, context: WriteContext, pageOf: FieldCo
 <meta name="referrer" content="no-referrer">
 <title>${title}</title>
 <style>${new Trusted(styleText)}</style>
-<script type="application/ld+json">${dataBlock(described(wire, { title, images: media.images, address: addressOf(wire, pageOf) }))}</script>
+<script type="application/ld+json">${dataBlock(described(wire, { title, images: media.images, address: pageAddress(pageOf, wire) }))}</script>
 </head>
 <body>
 <main>
@@ -69,10 +71,7 @@ function policyFor(sources: readonly string[]): string {
 /** JSON in a page, escaped so that it cannot end the element. */
 const dataBlock = (value: unknown): Html => new Trusted(JSON.stringify(value).replaceAll('<', '\\u003c'))
 
-const addressOf = ({ _uuid }: Wire, pageOf: FieldContext['pageOf']): string | null =>
-  typeof _uuid === 'string' ? pageOf(_uuid) : null
-
-/** The description for machines, in terms of schema.org. */
+/** For machines, in the words of schema.org. */
 function described(
   wire: Wire,
   {

@@ -1,9 +1,9 @@
-/** Objects in the form of the interface. */
+/** Objects as the interface answers them. */
+
+import { type FieldTree, type FileTree, isRecord, type ObjectTree, type Wire } from '../../objects/service.ts'
 import type { FormatOptions } from '../options.ts'
 import type { SourceObject } from '../source.ts'
 import { cellsOf } from '../table/cells.ts'
-import type { FieldTree, FileTree, ObjectTree, Wire } from '../tree.ts'
-import { isRecord } from '../tree.ts'
 import { type Format, inPieces, type WriteContext } from '../writer.ts'
 
 export const jsonFormat: Format = {

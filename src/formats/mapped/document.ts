@@ -14,7 +14,7 @@ import {
 } from '../../mappings/service.ts'
 import { badRequest } from '../../platform/errors.ts'
 import { parseDate } from '../../platform/values/dates.ts'
-import { type Attributes, element as markup, textElement } from '../xml/markup.ts'
+import { type Attributes, isLanguageTag, element as markup, textElement } from '../xml/markup.ts'
 
 interface Node {
   readonly element: XmlElement
@@ -166,7 +166,5 @@ function fixedXml({ name, text = '', attributes = {}, children = [] }: FixedElem
   return markup(`${prefix}${name}`, children.map((child) => fixedXml(child, prefix)).join(''), attributes)
 }
 
-const languageTag = /^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$/
-
 const langOf = (language: string | null): Attributes =>
-  language !== null && languageTag.test(language) ? { 'xml:lang': language } : {}
+  language !== null && isLanguageTag(language) ? { 'xml:lang': language } : {}

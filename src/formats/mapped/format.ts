@@ -1,8 +1,9 @@
 /** `lido` and `mods`: objects in standard XML formats, by mappings of the format's profile or by one mapping. */
 import type { XmlMapping, XmlMappings, XmlStructure } from '../../mappings/service.ts'
+import { type PageOf, pageAddress } from '../page-address.ts'
 import type { SourceObject } from '../source.ts'
 import { type Format, inPieces, type WriteContext } from '../writer.ts'
-import { type Attributes, attributesText } from '../xml/markup.ts'
+import { type Attributes, attributesText, xmlHeader } from '../xml/markup.ts'
 import { createDocument } from './document.ts'
 import { lidoRecord, modsRecord, type RecordContext, type WriteRecord } from './records.ts'
 
@@ -10,11 +11,10 @@ export interface MappedDeps {
   readonly mappings: XmlMappings
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
-  /** The address of an object's page for people; null: it has none. */
-  readonly pageOf: (uuid: string) => string | null
-  /** The value of a source `deep_link_url` of a mapping. */
-  readonly linkOf: (uuid: string) => string
-  /** The publisher of the records. */
+  readonly pageOf: PageOf
+  /** What a source `deep_link_url` of a mapping says; null: nothing. */
+  readonly linkOf: (uuid: string) => string | null
+  /** Who publishes the records. */
   readonly publisher: () => string
 }
 
@@ -23,8 +23,6 @@ const records: Readonly<Record<string, WriteRecord>> = {
   'http://www.lido-schema.org': lidoRecord,
   'http://www.loc.gov/mods/v3': modsRecord,
 }
-
-const header = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 export function mappedFormats(deps: MappedDeps): readonly Format[] {
   return [
@@ -62,7 +60,7 @@ function writerOf(deps: MappedDeps, name: string, mapping: XmlMapping): Format {
     ...shape,
     name,
     write: (objects, context) => inPieces(documentOf(deps, mapping, objects, context)),
-    one: (object, context) => Buffer.from(`${header}${elementOf(deps, mapping, object, context, root)}\n`),
+    one: (object, context) => Buffer.from(`${xmlHeader}${elementOf(deps, mapping, object, context, root)}\n`),
   }
 }
 
@@ -74,7 +72,7 @@ async function* documentOf(
 ): AsyncGenerator<string> {
   const { structure } = mapping
   const list = `${structure.prefix}${structure.list}`
-  yield `${header}<${list}${attributesText(namespaces(structure))}>`
+  yield `${xmlHeader}<${list}${attributesText(namespaces(structure))}>`
   for await (const object of objects) yield `\n${elementOf(deps, mapping, object, context, {})}`
   yield `\n</${list}>\n`
 }
@@ -99,7 +97,7 @@ function elementOf(
   const uuid = String(tree.wire._uuid)
   const document = createDocument(structure, languages)
   for (const field of fieldsOf(tree, { languages, address: deps.linkOf(uuid) })) document.add(field)
-  const told: RecordContext = { page: deps.pageOf(uuid), source: deps.publisher() }
+  const told: RecordContext = { page: pageAddress(deps.pageOf, tree.wire), source: deps.publisher() }
   records[structure.base]?.(document, tree, told)
   return document.toXml(attributes)
 }

@@ -1,7 +1,7 @@
 /** The parts of a document that need no mapping: the object's identity, its type and title, its files, the record itself. */
 import type { Text } from '../../mappings/service.ts'
+import { type FileTree, fileLists, type ObjectTree } from '../../objects/service.ts'
 import { standardTexts } from '../table/cell.ts'
-import { type FileTree, fileLists, type ObjectTree } from '../tree.ts'
 import type { XmlDocument } from './document.ts'
 
 export interface RecordContext {

@@ -1,5 +1,5 @@
+import { isRecord, type Wire } from '../../objects/service.ts'
 import type { FormatOptions } from '../options.ts'
-import { isRecord, type Wire } from '../tree.ts'
 
 export type CellValue = string | number | boolean
 

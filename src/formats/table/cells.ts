@@ -1,7 +1,6 @@
 /** An object as cells: a value for each path, without structure. */
 import type { Column } from '../../datamodel/model.ts'
-import type { FieldTree, FileTree, ObjectTree, Wire } from '../tree.ts'
-import { isRecord, records } from '../tree.ts'
+import { type FieldTree, type FileTree, isRecord, type ObjectTree, records, type Wire } from '../../objects/service.ts'
 import { plainText } from '../values.ts'
 import { type AddCell, addTexts, type Cell, type CellOptions, type CellValue, standardTexts } from './cell.ts'
 import { systemCells } from './system.ts'

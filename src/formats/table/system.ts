@@ -1,6 +1,5 @@
-/** Members of an object that are not fields, as cells. */
-import type { ObjectTree, Wire } from '../tree.ts'
-import { isRecord, records } from '../tree.ts'
+/** What an object is besides its fields, as cells. */
+import { isRecord, type ObjectTree, records, type Wire } from '../../objects/service.ts'
 import { inLanguage } from '../writer.ts'
 import { type AddCell, addTexts, type CellOptions, type CellValue, standardTexts } from './cell.ts'
 

@@ -1,8 +1,14 @@
 /** An object with its fields as elements. */
 import type { Column } from '../../datamodel/model.ts'
+import {
+  type FieldTree,
+  type FileTree,
+  isRecord,
+  type ObjectTree,
+  type RowTree,
+  type Wire,
+} from '../../objects/service.ts'
 import type { FormatOptions } from '../options.ts'
-import type { FieldTree, FileTree, ObjectTree, RowTree, Wire } from '../tree.ts'
-import { isRecord } from '../tree.ts'
 import { plainText } from '../values.ts'
 import { type Attributes, element, isName, languageElements, nameOf, textElement } from './markup.ts'
 import { systemElements } from './system.ts'

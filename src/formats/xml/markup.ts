@@ -2,6 +2,12 @@
 
 export type Attributes = Readonly<Record<string, string | number | undefined>>
 
+/** The first line of documents. */
+export const xmlHeader = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+/** A tag of a language as schemas take it in `xml:lang`. */
+export const isLanguageTag = (tag: string): boolean => /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*$/.test(tag)
+
 const special: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',

@@ -6,12 +6,10 @@ import type { SourceObject } from '../source.ts'
 import { cellsOf } from '../table/cells.ts'
 import { type Format, inPieces, type WriteContext } from '../writer.ts'
 import { objectElement } from './fields.ts'
-import { type Attributes, attributesText, element, textElement } from './markup.ts'
+import { type Attributes, attributesText, element, textElement, xmlHeader } from './markup.ts'
 
 /** Namespace of all elements of the writer. */
 export const namespace = 'urn:strongroom:objects:1'
-
-const header = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 export const xmlFormat: Format = {
   name: 'xml_native',
@@ -19,12 +17,12 @@ export const xmlFormat: Format = {
   extension: 'xml',
   single: false,
   write: (objects, context) => inPieces(documentOf(objects, context)),
-  // The document of one object has the element of the object as its root.
-  one: (object, context) => Buffer.from(`${header}${elementOf(object, context, { xmlns: namespace })}\n`),
+  // The document of one object is the element of the object itself.
+  one: (object, context) => Buffer.from(`${xmlHeader}${elementOf(object, context, { xmlns: namespace })}\n`),
 }
 
 async function* documentOf(objects: AsyncIterable<SourceObject>, context: WriteContext): AsyncGenerator<string> {
-  yield `${header}<objects${attributesText({ xmlns: namespace })}>`
+  yield `${xmlHeader}<objects${attributesText({ xmlns: namespace })}>`
   for await (const object of objects) yield `\n${elementOf(object, context)}`
   yield '\n</objects>\n'
 }

@@ -1,5 +1,5 @@
-/** Members of an object that are not fields, as elements whose names begin with an underscore. */
-import { isRecord, type ObjectTree, records, type Wire } from '../tree.ts'
+/** What an object is besides its fields, as elements whose names begin with an underscore. */
+import { isRecord, type ObjectTree, records, type Wire } from '../../objects/service.ts'
 import { element, languageElements, localizedElement, textElement } from './markup.ts'
 
 /** Plain members of the object, and of its block, in the order of the elements. */

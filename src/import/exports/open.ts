@@ -41,7 +41,14 @@ export async function openExport(file: string, mostBytes: number): Promise<Opene
   }
 }
 
-/** The kind of the file, from its first bytes. @throws {PackageProblem} */
+/**
+ * Of tables and XML the same objects cannot be made again: tables name linked objects by numbers of their instance and put an apostrophe
+ * before texts that look like formulas, XLSX cuts long texts, XML leaves characters out that it does not have.
+ */
+const noJson =
+  'it has no export.json, and no folder json: tables and XML do not say all of an object, so export it as JSON'
+
+/** By its first bytes. @throws {PackageProblem} */
 async function kindOf(file: string): Promise<'zip' | 'tar_gz' | 'json'> {
   const handle = await open(file)
   try {
@@ -52,7 +59,9 @@ async function kindOf(file: string): Promise<'zip' | 'tar_gz' | 'json'> {
   } finally {
     await handle.close()
   }
-  throw new PackageProblem('it is neither a ZIP nor a TAR.GZ, nor JSON')
+  throw new PackageProblem(
+    'it is neither a ZIP nor a TAR.GZ, nor JSON: tables and XML do not say all of an object, so export it as JSON',
+  )
 }
 
 /** The package in a folder, or in the only folder in it. */
@@ -73,7 +82,7 @@ async function lookInto(folder: string): Promise<Omit<OpenedExport, keyof AsyncD
   if (names.has('export.json') || names.has('json')) return { ...(await documentsIn(folder)), kind: 'export' }
   const [only = ''] = names
   if (names.size === 1 && (await stat(join(folder, only))).isDirectory()) return lookInto(join(folder, only))
-  throw new PackageProblem('it has no export.json, and no folder json: export it as JSON')
+  throw new PackageProblem(noJson)
 }
 
 const namesIn = async (folder: string): Promise<Set<string>> => new Set(await readdir(folder).catch(() => []))
@@ -81,7 +90,7 @@ const namesIn = async (folder: string): Promise<Set<string>> => new Set(await re
 async function documentsIn(root: string): Promise<{ readonly root: string; readonly documents: readonly string[] }> {
   const names = await namesIn(root)
   if (names.has('export.json')) return { root, documents: [join(root, 'export.json')] }
-  if (!names.has('json')) throw new PackageProblem('it has no export.json, and no folder json: export it as JSON')
+  if (!names.has('json')) throw new PackageProblem(noJson)
   const documents = (await readdir(join(root, 'json'))).filter((name) => name.endsWith('.json')).sort()
   return { root, documents: documents.map((name) => join(root, 'json', name)) }
 }

@@ -1,28 +1,58 @@
 /** Checks that a package contains the files in its lists; a bag and an OCFL object must contain no others. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import { isWire, type Wire } from './model.ts'
 import { PackageProblem } from './problem.ts'
 
-/** @throws {PackageProblem} */
+const manifestName = 'manifest-sha512.txt'
+const tagManifestName = 'tagmanifest-sha512.txt'
+
+/** RFC 8493, 3: payload and tag files are what their manifests say. A bag may have no manifest of tag files. @throws {PackageProblem} */
 export async function verifyBag(folder: string): Promise<void> {
+  if (await isThere(folder, tagManifestName)) {
+    const told = new Set<string>()
+    for await (const { path, digest } of manifestOf(folder, tagManifestName)) {
+      if (path.startsWith('data/') || path === tagManifestName) throw unreadable(tagManifestName)
+      await assertHash(folder, path, 'sha512', digest)
+      told.add(path)
+    }
+    if (!told.has(manifestName)) throw new PackageProblem(`its ${tagManifestName} does not list ${manifestName}`)
+  }
   const listed = new Set<string>()
-  const manifest = join(folder, 'manifest-sha512.txt')
-  for await (const line of linesOf(manifest)) {
-    const [, digest = '', name = ''] = /^([0-9a-fA-F]{128})\s+(.+)$/.exec(line) ?? []
-    const path = name
-      .replaceAll(/%0[aA]/g, '\n')
-      .replaceAll(/%0[dD]/g, '\r')
-      .replaceAll('%25', '%')
-    if (digest === '' || !path.startsWith('data/')) throw new PackageProblem('its manifest-sha512.txt cannot be read')
+  for await (const { path, digest } of manifestOf(folder, manifestName)) {
+    if (!path.startsWith('data/')) throw unreadable(manifestName)
     await assertHash(folder, path, 'sha512', digest)
     listed.add(path)
   }
   await assertAll(folder, 'data', listed)
 }
+
+/** The lines of a manifest; three letters of paths are written as RFC 8493, 2.1.3 has them. @throws {PackageProblem} */
+async function* manifestOf(
+  folder: string,
+  name: string,
+): AsyncGenerator<{ readonly path: string; readonly digest: string }> {
+  for await (const line of linesOf(folder, name)) {
+    const [, digest, written] = /^([0-9a-fA-F]{128})\s+(.+)$/.exec(line) ?? []
+    if (digest === undefined || written === undefined) throw unreadable(name)
+    const path = written
+      .replaceAll(/%0[aA]/g, '\n')
+      .replaceAll(/%0[dD]/g, '\r')
+      .replaceAll('%25', '%')
+    yield { path, digest }
+  }
+}
+
+const unreadable = (name: string): PackageProblem => new PackageProblem(`its ${name} cannot be read`)
+
+const isThere = (folder: string, name: string): Promise<boolean> =>
+  stat(join(folder, name)).then(
+    () => true,
+    () => false,
+  )
 
 interface Inventory {
   readonly manifest?: Readonly<Record<string, unknown>>
@@ -105,10 +135,11 @@ async function jsonOf(folder: string, name: string): Promise<Wire> {
   throw new PackageProblem(`its ${name} is no JSON object`)
 }
 
-async function* linesOf(path: string): AsyncGenerator<string> {
+async function* linesOf(folder: string, name: string): AsyncGenerator<string> {
+  const input = createReadStream(join(folder, name), 'utf8')
   try {
-    yield* createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY })
+    yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
   } catch {
-    throw new PackageProblem('its manifest-sha512.txt is not there')
+    throw new PackageProblem(`its ${name} is not there`)
   }
 }

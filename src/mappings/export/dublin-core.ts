@@ -1,11 +1,11 @@
 /** Objects as elements of Dublin Core: by the mapping for the object, else by the names of its columns. */
 import { lookup } from 'mime-types'
-import type { Model, Table } from '../../datamodel/model.ts'
+import type { Model } from '../../datamodel/model.ts'
 import { fileLists, linkedAt, type ObjectTree } from '../../objects/service.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { tagsOf } from '../check.ts'
-import { type DcElement, dcElements, elementOf } from '../dublin-core.ts'
-import { type SettingsDeps, standardMapping } from '../effective.ts'
+import { type DcElement, type DublinCore, dcElements, elementOf } from '../dublin-core.ts'
+import { isForType, poolOf, type SettingsDeps, standardMapping } from '../effective.ts'
 import type { Mapping } from '../model.ts'
 import { pathByName } from '../paths.ts'
 import { fieldsOf } from '../profiles.ts'
@@ -18,24 +18,11 @@ type Wire = Readonly<Record<string, unknown>>
 export interface DublinCoreDeps extends SettingsDeps {
   readonly db: Queryable
   readonly datamodel: { current(): Model }
-  readonly mappings: Pick<MappingService, 'profile' | 'forDublinCore'>
+  readonly mappings: Pick<MappingService, 'profile' | 'usableFor'>
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   /** The address of an object, by its uuid; null: it has none. */
   readonly linkOf: (uuid: string) => string | null
-}
-
-export interface DcValue {
-  readonly element: DcElement
-  readonly text: Text
-}
-
-/** The mappings as read at one time. */
-export interface DublinCore {
-  /** One of them names values of linked objects. */
-  readonly readsLinked: boolean
-  /** The values of an object for its reader: in the order of the elements, each value once. */
-  valuesOf(tree: ObjectTree): readonly DcValue[]
 }
 
 const ownProfile = 'dc.yml'
@@ -47,17 +34,17 @@ export function createDublinCore(deps: DublinCoreDeps) {
   const namesOf = (element: DcElement): readonly string[] => fields.get(element)?.columns ?? []
 
   return async (): Promise<DublinCore> => {
-    const mappings = await deps.mappings.forDublinCore(deps.db)
+    const found = await deps.mappings.usableFor(deps.db, 'dc_export')
+    const mappings = new Map(found.map((mapping) => [mapping.id, mapping]))
     return {
-      readsLinked: [...mappings.values()].some(readsLinked),
+      readsLinked: found.some(readsLinked),
       valuesOf(tree) {
         const { table, wire } = tree
         const said = new Map(dcElements.map((element) => [element, [] as Text[]]))
         const add = (element: DcElement, texts: readonly Text[]): void => void said.get(element)?.push(...texts)
         const id = standardMapping(deps, 'dublinCore', { objecttype: table.id, pool: poolOf(table, wire) })
         const mapping = id === null ? undefined : mappings.get(id)
-        // A pool has objects of several types, but its setting names the mapping of one type.
-        if (mapping && (mapping.table ?? table.id) === table.id) byMapping(mapping, tree, add)
+        if (mapping && isForType(mapping, table.id)) byMapping(mapping, tree, add)
         else byNames(tree, add)
         complete(wire, said, add)
         return dcElements.flatMap((element) =>
@@ -72,7 +59,7 @@ export function createDublinCore(deps: DublinCoreDeps) {
   function byMapping(mapping: Mapping, tree: ObjectTree, add: Add): void {
     const profile = deps.mappings.profile(mapping.profile)
     const known = profile ? fieldsOf(profile) : new Map()
-    const address = deps.linkOf(`${tree.wire._uuid}`) ?? ''
+    const address = deps.linkOf(`${tree.wire._uuid}`)
     const model = deps.datamodel.current()
     const context = { mapping, tree, model, languages: deps.languages(), address, to: '/' }
     for (const field of mapping.fields) {
@@ -133,13 +120,7 @@ function titleOf({ _standard: standard }: Wire): readonly Text[] {
   return said.length === 0 ? [] : [Object.fromEntries(said)]
 }
 
-function poolOf(table: Table, object: Wire): number | null {
-  if (!table.poolLink) return null
-  type Pooled = { readonly _pool?: { readonly pool?: { readonly _id?: number } } } | undefined
-  return (object as Pooled)?._pool?.pool?._id ?? (object[table.name] as Pooled)?._pool?.pool?._id ?? null
-}
-
-/** Texts in several languages, with that of the best language first. */
+/** Texts in several languages, that of the best one first. */
 function inOrder(text: Text, languages: readonly string[]): Text {
   if (typeof text === 'string') return text
   const best = languages.filter((language) => text[language] !== undefined)

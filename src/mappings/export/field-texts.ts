@@ -11,9 +11,9 @@ export interface FieldContext {
   readonly model: Model
   /** Best first. */
   readonly languages: readonly string[]
-  /** The value of `deep_link_url`. */
-  readonly address: string
-  /** The text between the ends of a range of dates; by default the one that imports read. */
+  /** What `deep_link_url` stands for; null: nothing. */
+  readonly address: string | null
+  /** Stands between the ends of spans of time; as imports read them where it is not said. */
   readonly to?: string
 }
 
@@ -49,7 +49,7 @@ function sourceTexts(
   if (source.kind === 'text_fixed') {
     return { fixed: true, texts: [source.text.replaceAll('%_uuid%', `${tree.wire._uuid ?? ''}`)] }
   }
-  if (source.kind === 'deep_link_url') return { fixed: true, texts: [address] }
+  if (source.kind === 'deep_link_url') return { fixed: true, texts: address === null ? [] : [address] }
   const path = fromStored(model, source.path)
   return path?.root.id === tree.table.id ? { fixed: false, texts: textsAt(tree, path, languages, to) } : null
 }

@@ -6,7 +6,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import { ownTags, tagsOf } from '../check.ts'
-import { type SettingsDeps, standardMapping } from '../effective.ts'
+import { isForType, poolOf, type SettingsDeps, standardMapping } from '../effective.ts'
 import type { Mapping, ProfileField } from '../model.ts'
 import { fieldsOf } from '../profiles.ts'
 import type { MappingService } from '../service.ts'
@@ -51,7 +51,7 @@ export function createMetadataExport(deps: ExportDeps) {
     if (named && named.type.exiftool_export !== true) throw unsupported('the mapping is not for exports')
     for await (const object of deps.read(actor, await objectsWith(deps.db, wanted))) {
       const tree = treeOf({ model: deps.datamodel.current() }, object)
-      if (!tree || object[tree.table.name] === undefined || (named?.table ?? tree.table.id) !== tree.table.id) continue
+      if (!tree || object[tree.table.name] === undefined || (named && !isForType(named, tree.table.id))) continue
       const mapping = named ?? (await standard(deps, tree.table, object))
       return mapping && metadataOf(deps, { mapping, tree, wanted })
     }
@@ -76,16 +76,10 @@ async function objectsWith(db: Db, { fileId, objUuid }: WantedMetadata): Promise
 }
 
 async function standard(deps: ExportDeps, table: Table, object: Wire): Promise<Mapping | null> {
-  const { _pool: inside } = (object[table.name] ?? {}) as {
-    readonly _pool?: { readonly pool?: { readonly _id?: number } }
-  }
-  const beside = object._pool as typeof inside
-  const pool = table.poolLink ? (beside?.pool?._id ?? inside?.pool?._id ?? null) : null
-  const id = standardMapping(deps, 'export', { objecttype: table.id, pool })
+  const id = standardMapping(deps, 'export', { objecttype: table.id, pool: poolOf(table, object) })
   if (id === null) return null
   const mapping = await deps.mappings.find(deps.db, id)
-  // A pool has objects of several types, but its setting names the mapping of one type.
-  return mapping.table === null || mapping.table === table.id ? mapping : null
+  return isForType(mapping, table.id) ? mapping : null
 }
 
 interface Export {

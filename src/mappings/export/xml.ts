@@ -4,7 +4,7 @@ import type { ObjectTree } from '../../objects/service.ts'
 import { badRequest } from '../../platform/errors.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { tagsOf } from '../check.ts'
-import { type Mapping, ownMappingId, type Profile } from '../model.ts'
+import { type Mapping, ownMappingId, type Profile, type Use } from '../model.ts'
 import { fieldsOf } from '../profiles.ts'
 import { readXmlPath, type XmlPath, type XmlStructure } from '../xml/structure.ts'
 import { structureOf } from '../xml/structures.ts'
@@ -23,8 +23,11 @@ export interface XmlField {
 
 export interface XmlMapping {
   readonly structure: XmlStructure
-  /** @param address the value of `deep_link_url`; languages: best first */
-  fieldsOf(tree: ObjectTree, told: { readonly languages: readonly string[]; readonly address: string }): XmlField[]
+  /** @param address what `deep_link_url` stands for; null: nothing. Languages: best first */
+  fieldsOf(
+    tree: ObjectTree,
+    told: { readonly languages: readonly string[]; readonly address: string | null },
+  ): XmlField[]
 }
 
 export interface XmlMappingDeps {
@@ -32,14 +35,14 @@ export interface XmlMappingDeps {
   readonly datamodel: { current(): Model }
   readonly profile: (name: string) => Profile | undefined
   readonly find: (from: Queryable, id: number) => Promise<Mapping>
-  readonly mappingsOf: (from: Queryable, profile: string) => Promise<readonly Mapping[]>
+  readonly usableFor: (from: Queryable, use: Use) => Promise<readonly Mapping[]>
 }
 
 type Bound = Pick<Mapping, 'id' | 'table' | 'fields'>
 
 export type XmlMappings = ReturnType<typeof createXmlMappings>
 
-export function createXmlMappings({ db, datamodel, profile: profileNamed, find, mappingsOf }: XmlMappingDeps) {
+export function createXmlMappings({ db, datamodel, profile: profileNamed, find, usableFor }: XmlMappingDeps) {
   function mapped(profile: Profile, structure: XmlStructure, mappings: readonly Bound[]): XmlMapping {
     const known = fieldsOf(profile)
     // Columns with the names given in the profile, if there is no mapping for the object type.
@@ -84,10 +87,10 @@ export function createXmlMappings({ db, datamodel, profile: profileNamed, find, 
      * columns.
      */
     async byProfile(name: string): Promise<XmlMapping> {
-      const mappings = await mappingsOf(db, name)
+      const mappings = await usableFor(db, 'xml_export')
       return ofProfile(
         name,
-        mappings.filter(({ type }) => type.xml_export === true),
+        mappings.filter(({ profile }) => profile === name),
       )
     },
 

@@ -8,7 +8,7 @@ import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import type { RecipeConfigs } from '../../plugins/service.ts'
 import type { RightsService } from '../../rights/service.ts'
 import { tagsOf } from '../check.ts'
-import { recipeConfigsOf, type SettingsDeps, standardMapping } from '../effective.ts'
+import { isForType, recipeConfigsOf, type SettingsDeps, standardMapping } from '../effective.ts'
 import { type Mapping, ownMappingId } from '../model.ts'
 import { type FieldPath, fromStored, importable, pathByName } from '../paths.ts'
 import { fieldsOf } from '../profiles.ts'
@@ -182,8 +182,7 @@ async function chosenMapping(deps: ImportDeps, actor: Actor, query: MappingQuery
   if (mapping.type.exiftool_import !== true) {
     throw badRequest(`The mapping ${id} is not for imports.`, { param: 'mapping', value: id })
   }
-  if (mapping.table !== null && mapping.table !== table.id) {
-    // A pool has objects of several types, but its setting names the mapping of one type.
+  if (!isForType(mapping, table.id)) {
     if (!named) return null
     throw badRequest(`The mapping ${id} is for another object type.`, { param: 'objecttype', value: table.name })
   }

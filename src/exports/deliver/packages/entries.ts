@@ -1,8 +1,8 @@
-import { createHash, type Hash } from 'node:crypto'
+import { createHash, type Hash, hash } from 'node:crypto'
 import { pipeline, Readable, Transform } from 'node:stream'
-import { AppError } from '../../../platform/errors.ts'
+import { bytesOf } from '../../../platform/memory/bytes-of.ts'
 import type { Spool } from '../../../platform/memory/spool.ts'
-import type { ArchiveEntry, OpenedEntry } from '../archive.ts'
+import { type ArchiveEntry, type OpenedEntry, openedBytes, openedOrTold } from '../archive.ts'
 
 /** A file of a package; its digest and size are known after it has been read. */
 export interface HashedEntry {
@@ -20,15 +20,10 @@ export async function* hashedEntries(
   algorithm: 'sha256' | 'sha512',
 ): AsyncGenerator<HashedEntry> {
   for await (const file of files) {
-    const opened = await file.open().catch((error: unknown) => {
-      if (error instanceof AppError) return error
-      throw error
-    })
-    const failed = opened instanceof AppError
-    const path = failed ? `${file.path}.error.txt` : file.path
-    const source = failed ? openedText(`${opened.message}\n`) : opened
+    const { source, ...opened } = await openedOrTold(file)
     try {
-      yield hashed({ ...file, path, packs: failed || file.packs }, source, algorithm)
+      const entry = { ...file, ...opened }
+      yield source.size > mostInMemory ? hashed(entry, source, algorithm) : await hashedAtOnce(entry, source, algorithm)
     } finally {
       source.content.destroy()
       source.end()
@@ -36,18 +31,27 @@ export async function* hashedEntries(
   }
 }
 
-function openedText(text: string): OpenedEntry {
-  const bytes = Buffer.from(text)
-  return { size: bytes.length, content: Readable.from([bytes], { objectMode: false }), end() {} }
+/** Contents of fewer bytes are read before they are taken. */
+const mostInMemory = 256 * 1024
+
+async function hashedAtOnce(
+  file: ArchiveEntry,
+  { content, size }: OpenedEntry,
+  algorithm: string,
+): Promise<HashedEntry> {
+  const bytes = await bytesOf(content)
+  if (bytes.length !== size) throw new Error(`the file ${file.path} was not taken`)
+  const digest = hash(algorithm, bytes)
+  return { entry: { ...file, open: async () => openedBytes(bytes) }, result: () => ({ digest, size }) }
 }
 
 function hashed(file: ArchiveEntry, source: OpenedEntry, algorithm: string): HashedEntry {
-  const hash = createHash(algorithm)
+  const sum = createHash(algorithm)
   let size = 0
   let whole = false
   const counting = new Transform({
     transform(piece: Buffer, _encoding, done) {
-      hash.update(piece)
+      sum.update(piece)
       size += piece.length
       done(null, piece)
     },
@@ -67,14 +71,17 @@ function hashed(file: ArchiveEntry, source: OpenedEntry, algorithm: string): Has
     },
     result() {
       if (!whole) throw new Error(`the file ${file.path} was not taken`)
-      return { digest: hash.digest('hex'), size }
+      return { digest: sum.digest('hex'), size }
     },
   }
 }
 
+/** Texts of packages can always be had; their error would stand beside them. */
+const besideOf = (path: string) => async () => `${path}.error.txt`
+
 /** A text as a file of a package. */
 export function textEntry(path: string, modified: Date, text: string): ArchiveEntry {
-  return { path, modified, packs: true, open: async () => openedText(text) }
+  return { path, modified, packs: true, pathOfError: besideOf(path), open: async () => openedBytes(Buffer.from(text)) }
 }
 
 /** A spooled text as a file of a package. */
@@ -83,6 +90,7 @@ export function spoolEntry(path: string, modified: Date, spool: Spool): ArchiveE
     path,
     modified,
     packs: true,
+    pathOfError: besideOf(path),
     open: async () => ({
       size: spool.bytes,
       content: Readable.from(spool.read(), { objectMode: false }),

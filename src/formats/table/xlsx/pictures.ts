@@ -1,9 +1,9 @@
 /** Small pictures of objects for a sheet. */
 import type { Readable } from 'node:stream'
+import { isRecord, records, type Wire } from '../../../objects/service.ts'
 import type { Actor } from '../../../platform/actor.ts'
 import { badRequest } from '../../../platform/errors.ts'
 import type { SourceObject } from '../../source.ts'
-import { isRecord, records, type Wire } from '../../tree.ts'
 
 /** Contents of versions, in this order; null: the actor may not see the version, or there is none. */
 export type OpenPictures = (

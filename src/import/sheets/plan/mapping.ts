@@ -5,7 +5,7 @@ import { Document, isMap, isSeq, parseDocument } from 'yaml'
 import { SheetError } from '../limits.ts'
 
 /** The types of columns that cells can be read as; `file` is a column of files, `parent` the object above in a hierarchy. */
-const cellTypes = [
+export const cellTypes = [
   'text',
   'text_oneline',
   'string',

@@ -7,7 +7,7 @@ import {
   type WireColumn,
   type WireTable,
 } from '../load/model.ts'
-import type { CellType, ColumnMapping } from './mapping.ts'
+import { type CellType, type ColumnMapping, cellTypes } from './mapping.ts'
 import { identifierOf } from './names.ts'
 import type { Proposal } from './proposal.ts'
 
@@ -51,22 +51,12 @@ function placeFor({ heading, column }: ColumnMapping, table: WireTable): WireCol
   )
 }
 
-const simple: Readonly<Record<string, CellType>> = {
-  text: 'text',
-  text_oneline: 'text_oneline',
-  string: 'string',
-  text_l10n: 'text_l10n',
-  text_l10n_oneline: 'text_l10n_oneline',
-  number: 'number',
-  'integer.2': 'integer.2',
-  double: 'double',
-  boolean: 'boolean',
-  date: 'date',
-  datetime: 'datetime',
-  daterange: 'daterange',
-  eas: 'file',
-  files: 'file',
-}
+/** A cell has the type of its column, but for links, which need a list, and for files and parents, which are no types of columns. */
+const simple: ReadonlyMap<string, CellType> = new Map([
+  ...cellTypes.filter((type) => !['link', 'file', 'parent'].includes(type)).map((type) => [type, type] as const),
+  ['eas', 'file'],
+  ['files', 'file'],
+])
 
 /** The conversion of cells to values of the column; undefined for values that a cell cannot express. */
 function cellTypeOf(
@@ -74,7 +64,7 @@ function cellTypeOf(
   table: WireTable,
   model: StoredModel,
 ): Pick<ColumnMapping, 'type' | 'list'> | undefined {
-  const type = simple[column.type ?? '']
+  const type = simple.get(column.type ?? '')
   if (type) return { type }
   const target = column.type === 'link' ? targetOf(model, table, column) : undefined
   const list = model.tables.find(({ name }) => name === target)

@@ -135,6 +135,8 @@ export interface Config extends LaneSettings {
   readonly mappingPaths: readonly string[]
   /** An alarm is told when a disk with data has fewer free megabytes; 0: disks are not looked at. */
   readonly leastFreeDisk: number
+  /** The program `pg_dump`: a path, or a name on the path of the machine; empty: none. */
+  readonly pgDump: string
   /** Folder that files are dropped into; null: `hotfolder` in the data folder. */
   readonly hotfolderPath: string | null
   /** Bytes that stay free on the disk of the hotfolder. */

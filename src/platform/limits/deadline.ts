@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ServerResponse } from 'node:http'
 import { AppError } from '../errors.ts'
+import { whenClosed } from './when-closed.ts'
 
 /**
  * How long somebody waits for the result of some work, and how long it may keep the database busy. Statements that run
@@ -113,7 +114,7 @@ export class RequestDeadline implements Deadline {
     if (this.#actions) return this.#actions
     const actions = new Set<() => void>()
     this.#actions = actions
-    this.#response.once('close', () => {
+    whenClosed(this.#response, () => {
       if (this.over) for (const each of actions) each()
     })
     return actions

@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { noDeadline } from '../../platform/limits/deadline.ts'
 import { assertKnown, flagOf, idOf, idsOf, type Params, wrong } from '../params.ts'
-import { batchSize, told } from './found.ts'
+import { told } from './found.ts'
 import type { Run, TaskModule } from './model.ts'
 import { type Change, changeEach, commentOf, deleting } from './save.ts'
 
@@ -125,7 +125,7 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
       assertMayGo(run.task.params, found)
       const sources = new Set(found.map(({ systemObjectId }) => systemObjectId))
       const { after = 0 } = run.state
-      const ids = await objects.linking([...sources], { after, limit: batchSize })
+      const ids = await objects.linking([...sources], { after, limit: await run.nextBatch() })
       const last = ids.at(-1)
       if (last === undefined) return true
       const failed = await relink(run, actor, sources, target, ids)

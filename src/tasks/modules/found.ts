@@ -5,8 +5,6 @@ import type { SearchService } from '../../search/service.ts'
 import type { Found } from '../params.ts'
 import type { Run } from './model.ts'
 
-/** Objects that are changed together: so few that others hardly wait for their locks. */
-export const batchSize = 100
 /** Ids that are read together. */
 const stride = 10_000
 const changesPage = 1000
@@ -67,10 +65,11 @@ async function inBatches(
   change: ChangeBatch,
   positionOf: (last: number) => { readonly after: number; readonly at?: number },
 ): Promise<boolean> {
-  for (let start = 0; start < ids.length; start += batchSize) {
+  for (let start = 0; start < ids.length; ) {
     await run.check()
     if (run.isLong()) return false
-    const batch = ids.slice(start, start + batchSize)
+    const batch = ids.slice(start, start + (await run.nextBatch()))
+    start += batch.length
     const { failed } = await change(await run.actor(), batch)
     const { done = 0, failed: before = 0 } = run.state
     await run.note({ ...positionOf(batch.at(-1) as number), done: done + batch.length, failed: before + failed })

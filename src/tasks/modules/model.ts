@@ -35,6 +35,8 @@ export interface Run {
   count(changed: number): void
   /** @throws when the run has ended or its time is over */
   check(): Promise<void>
+  /** How many objects the next batch is to have: it waits for saves of people, and has few while they save. */
+  nextBatch(): Promise<number>
   /** Whether the job goes on in another one, so that others have their turn. */
   isLong(): boolean
 }

@@ -76,7 +76,7 @@ const ShownFields = Type.Object(
     start_time: ShownMoment,
     end_time: ShownMoment,
   },
-  open,
+  { ...open, title: 'MessageFields' },
 )
 
 const shown = { _created_at: Type.Optional(Type.String()), _updated_at: Type.Optional(Type.String()) }

@@ -12,6 +12,7 @@ import { openPipelinedReads } from '../platform/postgres/pipelined-reads.ts'
 import { watchSlowStatements } from '../platform/postgres/slow-statements.ts'
 import { createSnapshots } from '../platform/postgres/snapshot.ts'
 import { createStandstill } from '../platform/postgres/standstill.ts'
+import { createForeground } from '../platform/process/foreground.ts'
 import { createSignal } from '../platform/process/signal.ts'
 import { createSeal } from '../platform/secrets/seal.ts'
 import type { SearchIndex, SearchIndexOptions } from '../search/service.ts'
@@ -73,7 +74,8 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
       waitingOfCaller: config.quotaHeavyRequests,
     }),
     slowStatements,
-    /** Raised when entries for the index are committed. */
+    foreground: createForeground(),
+    /** Something for the index is committed. */
     queued: createSignal(),
   }
 }

@@ -78,7 +78,7 @@ export async function composeHttp(
   measures: readonly Measure[],
 ): Promise<{ readonly http: HttpApp; readonly console: Console }> {
   const { config, db, log } = given
-  const { memory, snapshots, standstill, jobs } = ground
+  const { foreground, memory, snapshots, standstill, jobs } = ground
   const { baseConfig, datamodel, keptPlugins } = readers
   const { signIn, oauth, users, userJanitor, groups, mail, mailQuota, messages } = people
   const { files, mappings, transitions, objecttypes, pools, tags, presets, baseConfig: administration } = workflow
@@ -118,6 +118,7 @@ export async function composeHttp(
     timeLimits: { read: 1000 * config.readTimeLimit, write: 1000 * config.writeTimeLimit },
     readOnly: () => config.readOnly,
     standstill,
+    foreground,
     elsewhere: pageSurface(signIn.pages, api),
   })
   // Requests see all changes that this process has been notified of. The hook waits for them once, at the beginning of the request.

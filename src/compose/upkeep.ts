@@ -15,7 +15,7 @@ export type Upkeep = ReturnType<typeof composeUpkeep>
 /** Operations of users on many objects, and on all stored data. */
 export function composeUpkeep(
   { config, db, log }: Given,
-  { jobs }: Ground,
+  { foreground, jobs }: Ground,
   { baseConfig, datamodel, events, languages, maskSettings, pools, tags }: Readers,
   { principals, rights, signIn, mail, mailQuota, conventionOf }: People,
   { files, mappings }: Workflow,
@@ -46,6 +46,7 @@ export function composeUpkeep(
     instance: () => baseConfig.instanceTitle() || config.databaseName,
     paused: () => config.readOnly,
     conventionOf,
+    foreground,
     most: config.quotaTasks,
     mailQuota,
     clock: () => new Date(),

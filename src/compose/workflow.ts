@@ -10,7 +10,7 @@ import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService, withAdded } from '../files/service.ts'
 import { checkSheets } from '../formats/service.ts'
 import { checkTagsOfHarvest } from '../harvest/service.ts'
-import { manageBackups } from '../maintenance/service.ts'
+import { assertBackupFormat, manageBackups } from '../maintenance/service.ts'
 import { createMappingService } from '../mappings/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createFileCounts } from '../objects/upkeep/file-counts.ts'
@@ -237,8 +237,11 @@ export async function composeWorkflow(
       }),
       async check(tx, { actor, before, config: after, changed: sections }) {
         await files.checkSettings(tx, after, sections)
-        // The retention of this section deletes backups.
-        if (sections.has('backup_scheduler')) requireRight(actor, manageBackups)
+        // What its retention removes are backups.
+        if (sections.has('backup_scheduler')) {
+          requireRight(actor, manageBackups)
+          await assertBackupFormat(tx, config, after.backup_scheduler.format)
+        }
         if (sections.has('publish')) await files.holdImages(tx, actor, heldLogos(before, after))
         await signIn.checkSettings(tx, actor, before, after)
         if (sections.has('export')) await checkSheets(files, tx, actor, { before, after })

@@ -1,21 +1,28 @@
 /** The formats of backups over the interface. */
 import type { Config } from '../platform/config/config.ts'
-import type { Db } from '../platform/postgres/db.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Db, Queryable } from '../platform/postgres/db.ts'
 import type { Progress } from '../platform/process/progress.ts'
 import { backupText } from './backup/telling.ts'
 import { writeBackup } from './backup/write.ts'
+import { findDumpProgram } from './dump/program.ts'
+import { writeDump } from './dump/write.ts'
 import { writeScript } from './sql/write.ts'
+
+export type BackupConfig = Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders' | 'pgDump'>
 
 export interface MakeOptions {
   readonly db: Db
-  readonly config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders'>
-  /** The target file, which does not exist yet. */
+  readonly config: BackupConfig
+  /** Where it is written: no such file is there yet. */
   readonly file: string
   /** Tables whose rows are left out. */
   readonly without: readonly string[]
   readonly progress: Progress
   /** The name of the archive for people. */
   readonly name: string
+  /** Aborted when the service stops. */
+  readonly signal: AbortSignal
 }
 
 export interface Made {
@@ -29,6 +36,8 @@ export interface BackupFormat {
   readonly mimetype: string
   readonly extension: string
   write(options: MakeOptions): Promise<Made>
+  /** Whether it can be made on this machine; always, where it is not said. */
+  readonly isThere?: (db: Queryable, config: BackupConfig) => Promise<boolean>
 }
 
 export const backupFormats: Readonly<Record<string, BackupFormat>> = {
@@ -55,4 +64,29 @@ export const backupFormats: Readonly<Record<string, BackupFormat>> = {
       }
     },
   },
+  pg_dump: {
+    mimetype: 'application/octet-stream',
+    extension: 'pg_dump',
+    isThere: async (db, config) => (await findDumpProgram(db, config)) !== null,
+    async write({ name, ...options }) {
+      const { version, bytes } = await writeDump(options)
+      const size = `${(bytes / 1e6).toFixed(1)} MB`
+      return {
+        lines: [`the database by pg_dump ${version} in ${name} (${size})`, 'not in it: contents of files'],
+        harmed: [],
+      }
+    },
+  },
+}
+
+/** @throws {AppError} `FormatNotSupported` for what cannot be made here. */
+export async function assertFormat(db: Queryable, config: BackupConfig, format: string): Promise<void> {
+  const known = Object.hasOwn(backupFormats, format) ? backupFormats[format] : undefined
+  if (known && (known.isThere === undefined || (await known.isThere(db, config)))) return
+  const there = await Promise.all(
+    Object.entries(backupFormats).map(async ([name, { isThere }]) =>
+      isThere === undefined || (await isThere(db, config)) ? [name] : [],
+    ),
+  )
+  throw new AppError('FormatNotSupported', { format, supported: there.flat() })
 }

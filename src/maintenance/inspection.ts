@@ -8,9 +8,7 @@ import {
   readArchive,
   withoutContents,
 } from './backup/listing.ts'
-import { findBackup, type StoredBackup } from './store.ts'
-
-type Stored = Pick<StoredBackup, 'id' | 'createdAt' | 'status' | 'size' | 'format'>
+import { type BackupHead, findBackup, listHeads } from './store.ts'
 
 interface Options {
   readonly db: Db
@@ -24,13 +22,8 @@ export function createBackupInspection({ db, folder, storeOf }: Options) {
   return {
     /** Newest first. */
     async list(): Promise<ListedBackup[]> {
-      const [stored, archives] = await Promise.all([
-        db.query<Stored>(
-          `select id, created_at as "createdAt", status, size, format from backup order by id desc limit 1000`,
-        ),
-        listArchives(folder),
-      ])
-      return [...stored.rows.map(listed), ...archives].sort((a, b) => (a.created_at < b.created_at ? 1 : -1))
+      const [stored, archives] = await Promise.all([listHeads(db), listArchives(folder)])
+      return [...stored.map(listed), ...archives].sort((a, b) => (a.created_at < b.created_at ? 1 : -1))
     },
 
     /** Null: there is no backup of that name. Only the beginning of an archive is read. */
@@ -38,16 +31,17 @@ export function createBackupInspection({ db, folder, storeOf }: Options) {
       if (!/^[1-9]\d{0,14}$/.test(name)) return readArchive(folder, name)
       const backup = await findBackup(db, Number(name))
       if (!backup) return null
-      const { sha256, locationId, format } = backup
+      const { sha256, locationId, format, status } = backup
       const log = backup.log.map(({ at, msg }) => ({ created_at: new Date(at).toISOString(), msg }))
-      // Archives of other formats have no list of contents at their beginning.
-      if (sha256 === null || locationId === null || format !== 'native') return withoutContents(listed(backup), log)
+      // Others do not say at their beginning what is in them.
+      const readable = status === 'done' && format === 'native'
+      if (sha256 === null || locationId === null || !readable) return withoutContents(listed(backup), log)
       return contentsOf(listed(backup), async () => storeOf(locationId).read(sha256), log)
     },
   }
 }
 
-const listed = ({ id, createdAt, status, size, format }: Stored): ListedBackup => ({
+const listed = ({ id, createdAt, status, size, format }: BackupHead): ListedBackup => ({
   name: String(id),
   kind: 'stored',
   format,

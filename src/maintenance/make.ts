@@ -4,23 +4,24 @@ import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileService } from '../files/service.ts'
-import type { Config } from '../platform/config/config.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import type { Progress } from '../platform/process/progress.ts'
-import { backupFormats, type Made } from './formats.ts'
+import { type BackupConfig, backupFormats, type Made } from './formats.ts'
 import type { StoredBackup } from './store.ts'
 import * as store from './store.ts'
 
 export interface MakeDeps {
   readonly db: Db
-  readonly config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders'>
-  /** The folder for unfinished archives. */
+  readonly config: BackupConfig
+  /** Of archives on their way. */
   readonly folder: string
   /** The store for backups; null: none. */
   readonly place: FileService['backupPlace']
   readonly storeOf: FileService['storeOf']
   /** Sends a notification to administrators. */
   readonly alarm: (subject: string, text: string) => Promise<void>
+  /** Aborted when the service stops. */
+  readonly signal: AbortSignal
 }
 
 /** Milliseconds between two lines of the log about the progress. */
@@ -28,20 +29,31 @@ const pace = 5000
 
 /** Returns the place of the archive. */
 export async function makeBackup(deps: MakeDeps, backup: StoredBackup): Promise<NonNullable<store.BackupEnd['place']>> {
-  const { db, config, folder, place, storeOf, alarm } = deps
+  const { db, config, folder, place, storeOf, alarm, signal } = deps
   const target = place()
   if (!target) throw new Error('location_defaults.backups names no location that can be written to')
   const format = backupFormats[backup.format]
   if (!format) throw new Error(`this release makes no backups of the format ${backup.format}`)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await removeLeftovers(folder, backup.id)
+  await removeContent(storeOf, backup)
   const file = join(folder, `${temporaryName(backup.id)}${crypto.randomUUID()}`)
   const progress = progressInto(db, backup.id)
   try {
     const without = backup.includeEvents ? [] : ['event']
-    const { lines, harmed } = await format.write({ db, config, file, without, progress, name: fileName(backup) })
+    const { lines, harmed } = await format.write({
+      db,
+      config,
+      file,
+      without,
+      progress,
+      signal,
+      name: fileName(backup),
+    })
     for (const line of lines) await progress.line(line)
-    const stored = await storeFile(file, storeOf(target.id))
+    const stored = await storeFile(file, storeOf(target.id), (sha256) =>
+      store.noteContent(db, backup.id, { locationId: target.id, sha256 }),
+    )
     await progress.line(`stored in the location ${target.name}`)
     await tellHarmed(alarm, backup.id, harmed)
     return { locationId: target.id, ...stored }
@@ -60,14 +72,28 @@ const temporaryName = (id: number): string => `making-${id}-`
 /** Removes the files of killed attempts. */
 async function removeLeftovers(folder: string, id: number): Promise<void> {
   for (const name of await readdir(folder))
-    if (name.startsWith(temporaryName(id))) await rm(join(folder, name), { force: true })
+    if (name.startsWith(temporaryName(id))) await rm(join(folder, name), { recursive: true, force: true })
 }
 
-async function storeFile(file: string, there: ReturnType<FileService['storeOf']>) {
+/** Takes away what an attempt has stored that was killed, or has failed, before the backup was done. */
+export async function removeContent(
+  storeOf: FileService['storeOf'],
+  { status, locationId, sha256 }: StoredBackup,
+): Promise<void> {
+  if (status !== 'done' && locationId !== null && sha256 !== null) await storeOf(locationId).remove(sha256)
+}
+
+/** `note` writes down what will be there, before it is. */
+async function storeFile(
+  file: string,
+  there: ReturnType<FileService['storeOf']>,
+  note: (sha256: string) => Promise<void>,
+) {
   const hash = createHash('sha256')
   const received = await there.receive(hashed(createReadStream(file), hash))
   const sha256 = hash.digest('hex')
   try {
+    await note(sha256)
     await received.keep(sha256)
   } catch (error) {
     await received.discard().catch(() => {})

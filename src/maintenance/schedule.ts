@@ -78,6 +78,8 @@ export function createBackupSchedule(deps: BackupScheduleDeps): BackupSchedule {
         tx,
         gone.map(({ id }) => id),
       )
+      // Another process may have been quicker.
+      if (rows.length === 0) return rows
       const lines = rows.map(({ id, createdAt }) => `backup ${id} of ${createdAt.toISOString()}`)
       await events.append(tx, [report.done(rows.length, lines)])
       return rows

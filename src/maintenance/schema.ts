@@ -8,7 +8,7 @@ export const BackupOpts = Type.Object(
     format: Type.String({
       maxLength: 100,
       description:
-        '`native`: the archive of `strongroom backup`. `postgres`: all rows as SQL for `psql`, gzipped, without contents of files.',
+        '`native`: the archive of `strongroom backup`. `postgres`: all rows as SQL for `psql`, gzipped, without contents of files. `pg_dump`: what that program makes for `pg_restore`, where it is found.',
     }),
     include_events: Type.Optional(Type.Boolean({ description: 'The event log, too; true when not said.' })),
   },

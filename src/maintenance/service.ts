@@ -12,15 +12,16 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { scrubText } from '../platform/secrets/secrets.ts'
-import { backupFormats } from './formats.ts'
+import { assertFormat, type BackupConfig, backupFormats } from './formats.ts'
 import { createBackupInspection } from './inspection.ts'
-import { fileName, makeBackup } from './make.ts'
+import { fileName, makeBackup, removeContent } from './make.ts'
 import type { Backup, BackupOpts } from './schema.ts'
 import type { StoredBackup } from './store.ts'
 import * as store from './store.ts'
 
 export { createAlarms } from './alarms/service.ts'
 export type { BackupContents, ListedBackup } from './backup/listing.ts'
+export { assertFormat as assertBackupFormat } from './formats.ts'
 export { createBackupSchedule } from './schedule.ts'
 
 export const manageBackups: NeededRight = { name: 'system.backup' }
@@ -29,8 +30,8 @@ export interface BackupDeps {
   readonly db: Db
   readonly jobs: Pick<Jobs, 'enqueue' | 'register'>
   readonly events: Pick<EventLog, 'append'>
-  readonly config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders' | 'readOnly'>
-  /** The store for backups; null: none. */
+  readonly config: BackupConfig & Pick<Config, 'readOnly'>
+  /** Where backups are stored; null: nowhere. */
   readonly place: FileService['backupPlace']
   readonly storeOf: FileService['storeOf']
   readonly names: (
@@ -46,7 +47,6 @@ export type BackupService = ReturnType<typeof createBackupService>
 
 const job = 'backup.make'
 const maxAttempts = 3
-const formats = Object.keys(backupFormats)
 
 export function createBackupService(deps: BackupDeps) {
   const { db, jobs, events, config, place, storeOf, names, actorsOf, alarm } = deps
@@ -59,19 +59,30 @@ export function createBackupService(deps: BackupDeps) {
       if (backup?.status !== 'running') return
       const began = Date.now()
       try {
-        const stored = await makeBackup({ db, config, folder, place, storeOf, alarm }, backup)
+        const stored = await makeBackup({ db, config, folder, place, storeOf, alarm, signal }, backup)
         await end(backup, began, { status: 'done', place: stored })
       } catch (error) {
         const message = scrubText((error as Error).message).slice(0, 1000)
         await store.noteLine(db, id, message)
         if (signal.aborted || !isLastAttempt) throw error
-        await end(backup, began, { status: 'error', place: null }, message)
+        await end(backup, began, { status: 'error', place: await leftContent(id) }, message)
         await alarm('A backup has failed', `Backup ${id} has failed: ${message}`)
         throw error
       }
     },
     'backup',
   )
+
+  /** Takes away what a failed backup has stored; what cannot be taken away stays named, and goes with the record. */
+  async function leftContent(id: number): Promise<store.BackupEnd['place']> {
+    const backup = await store.findBackup(db, id)
+    if (!backup || backup.locationId === null || backup.sha256 === null) return null
+    const { locationId, sha256 } = backup
+    return removeContent(storeOf, backup).then(
+      () => null,
+      () => ({ locationId, sha256, size: null }),
+    )
+  }
 
   async function end(backup: StoredBackup, began: number, ended: store.BackupEnd, error?: string): Promise<void> {
     await db.transaction(async (tx) => {
@@ -130,7 +141,7 @@ export function createBackupService(deps: BackupDeps) {
      */
     async begin(actor: Actor, { format, include_events: includeEvents = true }: BackupOpts): Promise<Backup> {
       requireRight(actor, manageBackups)
-      if (!formats.includes(format)) throw new AppError('FormatNotSupported', { format, supported: formats })
+      await assertFormat(db, config, format)
       if (!place()) {
         const name = 'location_defaults.backups'
         throw badRequest(`${name} of the base configuration must name a location that can be written to.`, { name })

@@ -61,6 +61,17 @@ export async function removeBackups(
   return rows.sort((a, b) => a.id - b.id)
 }
 
+/** What a list shows of one. */
+export type BackupHead = Pick<StoredBackup, 'id' | 'createdAt' | 'status' | 'size' | 'format'>
+
+/** Newest first, without their logs. */
+export async function listHeads(db: Queryable): Promise<BackupHead[]> {
+  const { rows } = await db.query<BackupHead>(
+    'select id, created_at as "createdAt", status, size, format from backup order by id desc limit 1000',
+  )
+  return rows
+}
+
 /** Newest first. */
 export async function listBackups(db: Queryable): Promise<StoredBackup[]> {
   const { rows } = await db.query<StoredBackup>(`select ${columns} from backup order by id desc limit 1000`)
@@ -82,9 +93,22 @@ export async function noteLine(db: Queryable, id: number, msg: string): Promise<
   )
 }
 
+/** Writes down where the archive of a backup that is being made is about to lie. @throws {Error} when it is not being made any more */
+export async function noteContent(
+  db: Queryable,
+  id: number,
+  { locationId, sha256 }: { readonly locationId: number; readonly sha256: string },
+): Promise<void> {
+  const { rowCount } = await db.query(
+    `update backup set location_id = $2, sha256 = decode($3, 'hex') where id = $1 and status = 'running'`,
+    [id, locationId, sha256],
+  )
+  if (rowCount !== 1) throw new Error(`backup ${id} is not being made any more`)
+}
+
 export interface BackupEnd {
   readonly status: 'done' | 'error'
-  readonly place: { readonly locationId: number; readonly sha256: string; readonly size: number } | null
+  readonly place: { readonly locationId: number; readonly sha256: string; readonly size: number | null } | null
 }
 
 /** False when it had already ended. */

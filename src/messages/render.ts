@@ -34,7 +34,7 @@ function fieldsOf(message: Message) {
     webfrontend_props: message.webfrontendProps,
     confirm_every_version: message.confirmEveryVersion,
     show_always: message.showAlways,
-    client_ids: message.clientIds,
+    client_ids: [...message.clientIds],
     start_time: momentOf(message.startTime),
     end_time: momentOf(message.endTime),
   }

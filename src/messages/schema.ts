@@ -57,6 +57,28 @@ export type MessageInput = Static<typeof MessageInput>
 
 export const MessageBatch = Type.Array(MessageInput, { maxItems: batchLimit })
 
+const Texts = Type.Record(Type.String(), Type.String(), { description: 'Text by language.' })
+const ShownMoment = Type.Union([Type.Object({ value: Type.String({ format: 'date-time' }) }), Type.Null()])
+
+const ShownFields = Type.Object(
+  {
+    _id: Id,
+    _version: Type.Integer(),
+    reference: Type.Optional(Type.String()),
+    title: Texts,
+    message: Texts,
+    confirmation: Texts,
+    webfrontend_type: Type.Optional(Type.String()),
+    webfrontend_props: Type.Record(Type.String(), Type.String()),
+    confirm_every_version: Type.Boolean(),
+    show_always: Type.Boolean(),
+    client_ids: Type.Array(Type.String()),
+    start_time: ShownMoment,
+    end_time: ShownMoment,
+  },
+  { ...open, title: 'MessageFields' },
+)
+
 const shown = { _created_at: Type.Optional(Type.String()), _updated_at: Type.Optional(Type.String()) }
 const ShownGroup = Type.Object(
   { _basetype: Type.Literal('group'), group: Type.Object({ _generated_displayname: Type.String() }, open) },
@@ -66,7 +88,7 @@ const ShownGroup = Type.Object(
 export const MessageOutput = Type.Object(
   {
     _basetype: Type.Literal('message'),
-    message: Type.Object({ _id: Id, _version: Type.Integer() }, open),
+    message: ShownFields,
     _groups: Type.Array(ShownGroup),
     ...shown,
   },
@@ -77,7 +99,7 @@ export type MessageOutput = Static<typeof MessageOutput>
 export const OwnMessageOutput = Type.Object(
   {
     _basetype: Type.Literal('message'),
-    message: Type.Object({ _id: Id, _version: Type.Integer() }, open),
+    message: ShownFields,
     _confirmed: Type.Boolean({ description: 'Agreed to, or seen where it asks for nothing.' }),
     ...shown,
   },

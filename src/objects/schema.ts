@@ -105,11 +105,13 @@ const ObjectOperation = Type.Object(
     op: Type.Enum([...editOps], { description: '`replace_text` is for texts, all others for lists.' }),
     field: Type.String({
       description:
-        '`_nested:work__material`, a field of texts such as `title` or `_nested:work__material.name`, `_tags` or `_acl`.',
+        '`_nested:work__material`, a list of files such as `image`, a field of texts such as `title` or `_nested:work__material.name`, `_tags` or `_acl`.',
     }),
-    values: Values('What is added; or what rows, tags or `who` of grants are removed or replaced.'),
+    values: Values('What is added; or what rows, files, tags or `who` of grants are removed or replaced.'),
     with: Type.Optional(
-      Type.Unknown({ description: 'What comes in their place: fields of rows, a list of tags or of grants, a text.' }),
+      Type.Unknown({
+        description: 'What comes in their place: fields of rows, a list of files, of tags or of grants, a text.',
+      }),
     ),
     unless_present: Type.Optional(
       Type.Boolean({ description: 'Adds no row where one has the same values in its fields.' }),

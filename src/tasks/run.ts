@@ -7,6 +7,7 @@ import { currentCause, joinCauses, withCause } from '../platform/cause.ts'
 import { AppError } from '../platform/errors.ts'
 import { hasRight } from '../platform/http/system-right.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
+import type { Foreground } from '../platform/process/foreground.ts'
 import { nextOfAll } from '../platform/values/schedule.ts'
 import { type EndRecipients, mailEnd, withEndMails } from './mails.ts'
 import type { LogLine, StoredTask, TaskState } from './model.ts'
@@ -29,6 +30,8 @@ export interface RunDeps {
   readonly paused: () => boolean
   readonly mailQuota: MailQuota
   readonly clock: () => Date
+  /** People whose saves a run gives way to. */
+  readonly foreground: Pick<Foreground, 'isBusy' | 'quiet'>
 }
 
 export const taskJob = 'task.run'
@@ -41,7 +44,14 @@ const longestJob = 30_000
 /** The same while no changes are allowed. */
 const pause = 60_000
 
-/** The run has been ended by a user: changes that were not stored yet must not be stored. */
+/** Objects that are changed together: so few that others hardly wait for their locks. */
+const batchSize = 100
+/** The same while people save: theirs wait for the processor and for commits as long as a batch takes. */
+const smallBatch = 10
+/** Milliseconds that a batch waits for the saves of people. */
+const longestWait = 500
+
+/** The run has been ended by somebody: what was not stored is not to be. */
 class Ended extends Error {}
 
 /** The reason why a run ends with an error. */
@@ -186,7 +196,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof AppError && error.status < 500 && error.status !== 423
 }
 
-function openRun({ db, actorsOf, clock }: RunDeps, task: StoredTask, signal: AbortSignal): Run {
+function openRun({ db, actorsOf, clock, foreground }: RunDeps, task: StoredTask, signal: AbortSignal): Run {
   const startedAt = Date.now()
   let lines: LogLine[] = []
   let actor: { readonly who: Actor; readonly at: number } | null = null
@@ -225,6 +235,11 @@ function openRun({ db, actorsOf, clock }: RunDeps, task: StoredTask, signal: Abo
         throw new Failed(`The run took longer than ${timeoutSec} seconds.`)
       }
       if (!(await store.isRunning(db, task))) throw new Ended()
+    },
+    async nextBatch() {
+      if (!foreground.isBusy()) return batchSize
+      await foreground.quiet(longestWait)
+      return smallBatch
     },
     isLong: () => Date.now() - startedAt > longestJob,
   }

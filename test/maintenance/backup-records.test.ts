@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFile, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
@@ -211,4 +211,29 @@ test('one backup at a time; a running one is not deleted, and a failed one is to
   assert.deepEqual(mails.mails.find(({ data }) => data.includes('A backup has failed'))?.to, ['admin@museum.test'])
   const { body } = await root.get('/event/list', { type: 'BACKUP_FAILED' })
   assert.equal(body.objects.at(-1).event.object_id, begun.id)
+})
+
+test('what an attempt has stored goes when the backup is not done: with the next attempt, and when it has failed', async () => {
+  await storeIn('file')
+  const stored = async () => (await readdir(join(folder, 'data', 'files'), { recursive: true })).toSorted()
+  await ok(root.post('/db/person', [payload('person', { name: 'Grace' })]))
+  await museum.svc.drain()
+  const before = await stored()
+  // It ends between the storing and the record of it.
+  await museum.svc.db.query(`create function stop_backup() returns trigger language plpgsql as
+    $$ begin if new.status = 'done' then raise exception 'cut off'; end if; return new; end $$`)
+  await museum.svc.db.query(
+    'create trigger stop_backup before update on backup for each row execute function stop_backup()',
+  )
+  const { id } = await ok(root.put('/system/backup/new', { format: 'postgres' }))
+  await until(async () => {
+    await museum.svc.app.idle({ hurry: true })
+    return (await ok(root.get(`/system/backup/${id}`))).status === 'error'
+  })
+  await museum.svc.db.query('drop trigger stop_backup on backup')
+  const { log, stats } = await ok(root.get(`/system/backup/${id}`))
+  assert.equal(log.filter(({ msg }: Json) => msg.startsWith('stored in')).length, 3, JSON.stringify(log))
+  assert.equal(stats, undefined)
+  const files = (names: readonly string[]) => names.filter((name) => /[0-9a-f]{64}$/.test(name))
+  assert.deepEqual(files(await stored()), files(before))
 })

@@ -215,7 +215,14 @@ test('the schedule takes the right to make backups, and rules that keep somethin
   await ok(svc.as('setter').post('/config', { system: { config: { name: { internal_name: 'museum' } } } }))
   await ok(svc.as('keeper').post('/config', changed))
   const nothing = { active: true, keep_daily: 0, keep_weekly: 0, keep_monthly: 0 }
-  for (const wrong of [nothing, { hour: 24 }, { hour: -1 }, { timezone: 'Mars/Olympus' }, { format: 'pg_dump' }]) {
+  for (const wrong of [
+    nothing,
+    { hour: 24 },
+    { hour: -1 },
+    { timezone: 'Mars/Olympus' },
+    { format: 'pg_dump' },
+    { format: 'tar' },
+  ]) {
     const answer = await root.post('/config', { system: { config: { backup_scheduler: wrong } } })
     assert.equal(answer.status, 400, JSON.stringify(wrong))
   }

@@ -3,6 +3,7 @@ import { after, before, beforeEach, suite, test } from 'node:test'
 import fc from 'fast-check'
 import { placesOf, replacedAt } from '../../src/objects/save/edits/texts.ts'
 import type { SaveCallback } from '../../src/objects/service.ts'
+import { someFiles } from '../files/support.ts'
 import { createPool } from '../pools/support.ts'
 import { type People, seedPeople, toGroup, toUser, wireGrant } from '../rights/people.ts'
 import type { Answer, Client, Json } from '../support/client.ts'
@@ -78,6 +79,64 @@ suite('operations on what is stored', () => {
     assert.deepEqual(await Promise.all(ids.map(names)), [['oil'], ['oil']])
     const again = await edit(ids[0] as number, [{ ...add, unless_present: false }])
     assert.deepEqual([again.status, again.body.code], [400, 'DatabaseUniqueKeyViolation'])
+  })
+
+  test('files come into lists, go, and take the place of others; one of a list is preferred', async () => {
+    const [a, b, c, d] = (await someFiles(museum.svc, 4)) as [number, number, number, number]
+    const ids = await create([work({ image: [{ _id: a }, { _id: b }] }), work()])
+    const [first, second] = ids as [number, number]
+    const files = async (id: number): Promise<[number, boolean][]> =>
+      ((await latest(id)).work.image ?? []).map((file: Json) => [file._id, file.preferred])
+    const op = (kind: string, values: object[], more: object = {}) => ({ op: kind, field: 'image', values, ...more })
+    ok(await edit(ids, [op('append', [{ _id: b }, { _id: c }])]))
+    assert.deepEqual(await files(first), [
+      [a, true],
+      [b, false],
+      [c, false],
+    ])
+    assert.deepEqual(await files(second), [
+      [b, true],
+      [c, false],
+    ])
+    ok(await edit(ids, [op('prepend', [{ _id: d, preferred: true }])]))
+    assert.deepEqual(await files(second), [
+      [d, true],
+      [b, false],
+      [c, false],
+    ])
+    ok(await edit(ids, [op('remove', [{ _id: d }])]))
+    ok(await edit(ids, [op('replace', [{ _id: a }], { with: [{ _id: d, name: 'front' }] })]))
+    assert.deepEqual(await files(first), [
+      [d, true],
+      [b, false],
+      [c, false],
+    ])
+    assert.equal((await latest(first)).work.image[0].name, 'front')
+    assert.deepEqual(await files(second), [
+      [b, true],
+      [c, false],
+    ])
+    const answer = ok(await edit(ids, [op('remove', [{ _id: a }]), op('append', [{ _id: b }])]))
+    assert.deepEqual(
+      answer.map((object: Json) => object.work._version),
+      [5, 4],
+      'nothing changes, so there is no version',
+    )
+    ok(await edit(ids, [op('remove', [{ _id: b }, { _id: c }, { _id: d }])]))
+    assert.deepEqual([await files(first), await files(second)], [[], []])
+  })
+
+  test('files are added and taken out with the rights of every save, and all objects change or none', async () => {
+    const [a] = await someFiles(museum.svc, 1)
+    const ids = await create([work({ image: [{ _id: a }] }), work({ note: 'stays' })])
+    const add = { op: 'append', field: 'image', values: [{ _id: a }] }
+    for (const operation of [add, { ...add, op: 'remove' }, { ...add, values: [{ _id: 999_999 }] }]) {
+      const { status, body } = await edit(ids, [operation], { client: people.reader })
+      assert.deepEqual([status, body.code], [403, 'ObjectInsufficientRights'], JSON.stringify(body))
+    }
+    const unknown = await edit(ids, [{ ...add, values: [{ _id: 999_999 }] }])
+    assert.equal(unknown.body.code, 'LookupNotFound')
+    assert.deepEqual((await latest(ids[1] as number)).work._version, 1)
   })
 
   test('rows go, or get other values, by what they have or by their _uuid', async () => {
@@ -499,7 +558,13 @@ suite('operations on what is stored', () => {
       [[{ op: 'append', field: '__proto__', values: [{}] }], '.0.field'],
       [[{ op: 'append', field: `${material}.nothing`, values: [{}] }], '.0.field'],
       [[{ op: 'append', field: '_reverse_nested:loan:work', values: [{ borrower: 'x' }] }], '.0.field'],
-      [[{ op: 'append', field: 'image', values: [{ _id: 1 }] }], '.0.field'],
+      [[{ op: 'append', field: 'image', values: [{ 'lookup:_id': { reference: 'a' } }] }], '.0.values.0'],
+      [[{ op: 'append', field: 'image', values: [] }], '.0.values'],
+      [[{ op: 'append', field: 'image', values: [{ _id: 'x' }] }], '.0.values'],
+      [[{ op: 'append', field: 'image', values: [{ _id: 1 }, { _id: 1 }] }], '.0.values'],
+      [[{ op: 'append', field: 'image', values: [{ _id: 1 }], unless_present: true }], '.0.unless_present'],
+      [[{ op: 'replace', field: 'image', values: [{ _id: 1 }] }], '.0.with'],
+      [[{ op: 'replace_text', field: 'image', search: 'a', with: 'b' }], '.0.field'],
       [append(undefined), '.0.values'],
       [append([]), '.0.values'],
       [append('oil'), '.0.values'],

@@ -137,6 +137,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     fileFolders: [],
     mappingPaths: [],
     leastFreeDisk: 0,
+    pgDump: '',
     hotfolderPath: null,
     hotfolderReserve: 0,
     allowPrivateFiles: true,

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createPool } from '../pools/support.ts'
+import { toUser, wireGrant } from '../rights/people.ts'
 import { createUsers } from '../signin/support.ts'
 import type { Client, Json } from '../support/client.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
@@ -303,6 +305,42 @@ test('a source with objects below it stays until these have another parent', asy
   await ok(root.post('/db/place', [payload('place', below)]))
   const rest = { ...task, task_params: { ...task.task_params, source_objects: [full._system_object_id] } }
   assert.match((await ran(museum, root, rest)).status_msg, / 1 sources deleted\.$/)
+})
+
+test('sources that the creator may not delete are refused at once, and at a run before anything is relinked', async () => {
+  const { body: users } = await root.get('/user', { limit: 1000 })
+  const tia = users.find(({ user }: Json) => user.login === 'tia').user._id
+  const grants = (rights: string) => ({ _acl: [wireGrant(toUser(tia), rights)] })
+  const pool = await createPool(root, {}, grants('read write delete mask'))
+  const [target, source] = await ok(
+    root.post(
+      '/db/work',
+      ['Target', 'Source'].map((title) => payload('work', { title: { 'en-US': title }, ...inPool(pool._id) })),
+    ),
+  )
+  await museum.svc.drain()
+  const task_params = {
+    source_objects: [source._system_object_id],
+    target_object: target._system_object_id,
+    dry_run: false,
+  }
+  const task = { task_module: 'consolidate_objects', task_params }
+  const client = museum.svc.as('tia')
+  const planned = { task: { ...task, next_run_at: '2099-01-01T00:00:00Z' } }
+  const { task: later } = await ok(client.post('/task', planned, { confirm: 'yes' }))
+  await ok(root.post('/pool', [{ pool: { ...pool, _version: pool._version }, ...grants('read write mask') }]))
+  for (const query of [{}, { confirm: 'yes' }]) {
+    const { status, body } = await client.post('/task', { task }, query)
+    assert.deepEqual([status, body.code, body.parameters.right], [403, 'ObjectInsufficientRights', 'delete'])
+  }
+  const kept = { task: { ...task, task_params: { ...task_params, delete_sources: false } } }
+  assert.equal((await client.post('/task', kept)).status, 202)
+  await ok(root.patch(`/task/${later._id}`, { task: { _version: 1, next_run_at: now } }))
+  await museum.svc.drain()
+  const ended = (await ok(root.get(`/task/${later._id}`))).task
+  assert.equal(ended.status, 'error')
+  assert.match(ended.status_msg, /right delete/)
+  for (const object of await latest(museum, [target, source])) assert.equal(object.work._version, 1)
 })
 
 test('a target that links to a source is refused', async () => {

@@ -61,7 +61,7 @@ export const files = {
       hour: int(2, { max: 23 }),
       /** Such as `Europe/Berlin`; empty: UTC. */
       timezone: text('', { maxLength: 100, rule: timeZoneRule }),
-      format: select(['native', 'postgres'], 'native'),
+      format: select(['native', 'postgres', 'pg_dump'], 'native'),
       include_events: bool(true),
       /** For scheduled backups: the last one of each of this number of days, weeks and months is kept; the others are deleted. */
       keep_daily: int(7, { max: 1000 }),

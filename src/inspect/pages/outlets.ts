@@ -183,17 +183,7 @@ export function messagesPage({ messages, baseConfig }: Pick<PageDeps, 'messages'
         show: (view) => {
           const { text, when } = view
           const languages = baseConfig.databaseLanguages()
-          type Told = {
-            readonly title: Readonly<Record<string, string>>
-            readonly message: Readonly<Record<string, string>>
-            readonly reference?: string
-            readonly start_time: { readonly value: string } | null
-            readonly end_time: { readonly value: string } | null
-            readonly show_always: boolean
-          }
-          const told = ({ message }: (typeof rows)[number]) => message as unknown as Told
-          const open = (row: (typeof rows)[number]): boolean => {
-            const { start_time: from, end_time: until } = told(row)
+          const open = ({ message: { start_time: from, end_time: until } }: (typeof rows)[number]): boolean => {
             const now = Date.now()
             return !(from && Date.parse(from.value) > now) && !(until && Date.parse(until.value) <= now)
           }
@@ -203,20 +193,20 @@ export function messagesPage({ messages, baseConfig }: Pick<PageDeps, 'messages'
             [
               { label: text('id'), kind: 'number', value: ({ message }) => message._id },
               { label: text('version'), kind: 'number', value: ({ message }) => message._version },
-              { label: text('title'), value: (row) => inLanguage(told(row).title, languages) },
-              { label: text('reference'), value: (row) => told(row).reference },
+              { label: text('title'), value: ({ message }) => inLanguage(message.title, languages) },
+              { label: text('reference'), value: ({ message }) => message.reference },
               {
                 label: text('messages.text'),
                 kind: 'wide',
-                value: (row) => fold(text('details'), json(told(row).message)),
+                value: ({ message }) => fold(text('details'), json(message.message)),
               },
               {
                 label: text('messages.groups'),
                 value: ({ _groups }) =>
                   _groups.map(({ group }) => group._generated_displayname).join(', ') || text('messages.everybody'),
               },
-              { label: text('messages.from'), kind: 'time', value: (row) => when(told(row).start_time?.value) },
-              { label: text('messages.until'), kind: 'time', value: (row) => when(told(row).end_time?.value) },
+              { label: text('messages.from'), kind: 'time', value: ({ message }) => when(message.start_time?.value) },
+              { label: text('messages.until'), kind: 'time', value: ({ message }) => when(message.end_time?.value) },
               { label: text('state'), value: (row) => badge(view, open(row) ? 'on' : 'off') },
             ],
             rows,

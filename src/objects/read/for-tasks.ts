@@ -18,6 +18,7 @@ export interface TaskObject {
   readonly deleted: boolean
   /** The best mask with which the user may write it; null: there is none. */
   readonly mask: Mask | null
+  readonly mayDelete: boolean
 }
 
 export interface TaskObjectDeps {
@@ -36,9 +37,11 @@ export function objectsForTasks({ db, datamodel, rights, masks: deps }: TaskObje
     return systemObjectIds.flatMap((id) => {
       const head = byId.get(id)
       if (!head) return []
-      const { systemObjectId, version, table, poolId, tags, deletedAt } = head
+      const { systemObjectId, version, table, poolId, tags, guard, deletedAt } = head
       const mask = writable(deps, caller, head)
-      return { systemObjectId, id: head.id, version, table, poolId, tags, deleted: deletedAt !== null, mask }
+      const mayDelete = caller.root || caller.may('delete', guard)
+      const deleted = deletedAt !== null
+      return { systemObjectId, id: head.id, version, table, poolId, tags, deleted, mask, mayDelete }
     })
   }
 }

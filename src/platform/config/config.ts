@@ -134,7 +134,9 @@ export interface Config extends LaneSettings {
   readonly mappingPaths: readonly string[]
   /** An alarm is raised when a disk with data has fewer free megabytes; 0: disks are not checked. */
   readonly leastFreeDisk: number
-  /** The hotfolder; null: `hotfolder` in the data folder. */
+  /** The program `pg_dump`: a path, or a name on the path of the machine; empty: none. */
+  readonly pgDump: string
+  /** Folder that files are dropped into; null: `hotfolder` in the data folder. */
   readonly hotfolderPath: string | null
   /** Bytes that must stay free on the disk of the hotfolder. */
   readonly hotfolderReserve: number

@@ -290,6 +290,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     2000,
     'Megabytes (of 1,000,000 bytes) that are to be free on each disk with data of the service; when fewer are, `email.admin_emails` gets a mail, once a day. 0: no mail.',
   ),
+  pgDump: key(
+    'svc.backup.pgDump',
+    'SVC_PG_DUMP',
+    text(),
+    'pg_dump',
+    'Path of the program, or its name where it is on the path of the machine: for [backups](operations.md#a-dump) of the format `pg_dump`. It must be of the major version of the server, or newer.',
+  ),
   hotfolderPath: key(
     'svc.hotfolder.path',
     'SVC_HOTFOLDER_PATH',

@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts'
 import { networkOf, quotaExceeded } from '../limits/callers.ts'
 import { createConnectionShares } from '../limits/connection-shares.ts'
 import type { Pace } from '../limits/pace.ts'
+import { whenClosed } from '../limits/when-closed.ts'
 import { PiecesStream } from './json-answer.ts'
 
 export interface PeerOptions {
@@ -115,7 +116,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
     const before = requests.get(network) ?? 0
     if (before >= mostOfNetwork) return false
     requests.set(network, before + 1)
-    raw.once('close', () => {
+    whenClosed(raw, () => {
       const left = (requests.get(network) ?? 1) - 1
       if (left > 0) requests.set(network, left)
       else requests.delete(network)
@@ -132,7 +133,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
       const watched = connections.get(request.raw.socket)
       if (watched) {
         watched.open++
-        reply.raw.once('close', () => {
+        whenClosed(reply.raw, () => {
           watched.open--
           watched.restsSince = performance.now()
         })
@@ -162,7 +163,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
       if (bytes > 0 && watched) {
         untaken += bytes
         watched.held += bytes
-        reply.raw.once('close', () => {
+        whenClosed(reply.raw, () => {
           untaken -= bytes
           watched.held -= bytes
         })

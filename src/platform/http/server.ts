@@ -7,6 +7,7 @@ import { callerOf } from '../limits/callers.ts'
 import { noDeadlineFor, RequestDeadline, withinDeadline } from '../limits/deadline.ts'
 import type { Pace } from '../limits/pace.ts'
 import type { Standstill } from '../postgres/standstill.ts'
+import type { Foreground } from '../process/foreground.ts'
 import { accessHook } from './access.ts'
 import { drainUnread } from './body/drain.ts'
 import { BodyGate } from './body/gate.ts'
@@ -54,7 +55,9 @@ export interface HttpOptions {
   readOnly: () => boolean
   /** While it is active, requests are refused. */
   standstill: Pick<Standstill, 'word' | 'enter'>
-  /** The surface for unknown addresses. */
+  /** Told of requests that write: somebody waits for them. */
+  foreground: Pick<Foreground, 'enter'>
+  /** On which an address stands that nothing has. */
   elsewhere: Surface
 }
 
@@ -118,6 +121,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
       throw new AppError('ServiceUnavailable', {}, { message: `The instance does not answer for a while: ${word}.` })
     }
     const { writes, alone } = request.routeOptions.config
+    if (writes) options.foreground.enter(reply.raw)
     if (writes && !alone) options.standstill.enter(reply.raw)
   })
   app.addHook('onRequest', peers.onRequest)

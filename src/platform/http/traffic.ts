@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { whenClosed } from '../limits/when-closed.ts'
 
 /** Counts the requests in flight on a server, for a stop that lets them finish. */
 export interface Traffic {
@@ -17,7 +18,7 @@ export function trackTraffic(server: Server): Traffic {
   // Ahead of the framework's own listener: a request counts before any code of it runs.
   server.prependListener('request', (_request, response) => {
     inFlight++
-    response.once('close', () => {
+    whenClosed(response, () => {
       inFlight--
       settle()
     })

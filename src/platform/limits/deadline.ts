@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ServerResponse } from 'node:http'
 import { AppError } from '../errors.ts'
+import { whenClosed } from './when-closed.ts'
 
 /**
  * The time for some work: how long the caller waits for the result, and how long the work may keep the database busy. Statements
@@ -113,7 +114,7 @@ export class RequestDeadline implements Deadline {
     if (this.#actions) return this.#actions
     const actions = new Set<() => void>()
     this.#actions = actions
-    this.#response.once('close', () => {
+    whenClosed(this.#response, () => {
       if (this.over) for (const each of actions) each()
     })
     return actions

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { AppError } from '../errors.ts'
 import { outsideDeadlines } from '../limits/deadline.ts'
+import { whenClosed } from '../limits/when-closed.ts'
 import { type Bus, lockPresence } from './bus.ts'
 import { keepTalking } from './connection-watch.ts'
 import type { Db, Tx } from './db.ts'
@@ -131,7 +132,7 @@ export async function createStandstill(options: StandstillOptions): Promise<Stan
 
     enter(response) {
       writers.add(response)
-      response.once('close', () => {
+      whenClosed(response, () => {
         writers.delete(response)
         if (writers.size === 0) onEmpty?.()
       })

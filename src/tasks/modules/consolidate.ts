@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { noDeadline } from '../../platform/limits/deadline.ts'
 import { assertKnown, flagOf, idOf, idsOf, type Params, wrong } from '../params.ts'
-import { batchSize, told } from './found.ts'
+import { told } from './found.ts'
 import type { Run, TaskModule } from './model.ts'
 import { type Change, changeEach, commentOf, deleting } from './save.ts'
 
@@ -56,13 +56,24 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
     throw new AppError('ObjectNotFound', { name: `task.task_params.${name}`, _system_object_id: missing })
   }
 
+  /** What is to go in the end must be the actor's to delete, before anything is relinked. @throws {AppError} `ObjectInsufficientRights` */
+  function assertMayGo(params: Params, sources: readonly TaskObject[]): void {
+    const kept = deletesSources(params) ? sources.find(({ mayDelete }) => !mayDelete) : undefined
+    if (!kept) return
+    const { systemObjectId: id, table } = kept
+    throw new AppError(
+      'ObjectInsufficientRights',
+      { right: 'delete', name: 'task.task_params.source_objects', _system_object_id: id, objecttype: table.name },
+      { message: `The right delete on the source ${id} is missing: without it the sources stay (delete_sources).` },
+    )
+  }
+
   async function check(actor: Actor, params: Params, { confirmed }: { readonly confirmed: boolean }): Promise<void> {
     assertKnown(params, known)
     const sources = sourcesOf(params)
     const target = targetOf(params, sources)
     isDryRun(params)
-    deletesSources(params)
-    await existing(actor, sources, 'source_objects')
+    assertMayGo(params, await existing(actor, sources, 'source_objects'))
     if (target === null) {
       if (confirmed) throw wrong('target_object', 'a system object id')
       return
@@ -110,9 +121,11 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
       await run.check()
       if (run.isLong()) return false
       const actor = await run.actor()
-      const sources = new Set((await usable(run, actor, target)).map(({ systemObjectId }) => systemObjectId))
+      const found = await usable(run, actor, target)
+      assertMayGo(run.task.params, found)
+      const sources = new Set(found.map(({ systemObjectId }) => systemObjectId))
       const { after = 0 } = run.state
-      const ids = await objects.linking([...sources], { after, limit: batchSize })
+      const ids = await objects.linking([...sources], { after, limit: await run.nextBatch() })
       const last = ids.at(-1)
       if (last === undefined) return true
       const failed = await relink(run, actor, sources, target, ids)

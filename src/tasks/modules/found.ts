@@ -5,9 +5,7 @@ import type { SearchService } from '../../search/service.ts'
 import type { Found } from '../params.ts'
 import type { Run } from './model.ts'
 
-/** Number of objects that are changed together: few, so that other requests hardly wait for their locks. */
-export const batchSize = 100
-/** Number of ids that are read together. */
+/** Ids that are read together. */
 const stride = 10_000
 const changesPage = 1000
 
@@ -67,10 +65,11 @@ async function inBatches(
   change: ChangeBatch,
   positionOf: (last: number) => { readonly after: number; readonly at?: number },
 ): Promise<boolean> {
-  for (let start = 0; start < ids.length; start += batchSize) {
+  for (let start = 0; start < ids.length; ) {
     await run.check()
     if (run.isLong()) return false
-    const batch = ids.slice(start, start + batchSize)
+    const batch = ids.slice(start, start + (await run.nextBatch()))
+    start += batch.length
     const { failed } = await change(await run.actor(), batch)
     const { done = 0, failed: before = 0 } = run.state
     await run.note({ ...positionOf(batch.at(-1) as number), done: done + batch.length, failed: before + failed })

@@ -35,7 +35,9 @@ export interface Run {
   count(changed: number): void
   /** @throws when the run has ended or its time is over */
   check(): Promise<void>
-  /** Whether another job should continue, so that other tasks have their turn. */
+  /** How many objects the next batch is to have: it waits for saves of people, and has few while they save. */
+  nextBatch(): Promise<number>
+  /** Whether the job goes on in another one, so that others have their turn. */
   isLong(): boolean
 }
 

@@ -3,10 +3,11 @@
  * to many objects. They are applied after the fields of the payload, in their order.
  */
 import type { Column, NestedField } from '../../../datamodel/model.ts'
+import type { FileEntry } from '../../content/file-links.ts'
 import type { Content } from '../../stored/content.ts'
 import type { NamedRef } from '../request/refs.ts'
 
-/** Rows of a nested table, or of one inside: `path` is the way from the block to it. */
+/** In rows of a nested table, or of one inside: `path` leads from the block to it; empty: in the block itself. */
 interface InRows {
   readonly path: readonly NestedField[]
   readonly place: string
@@ -47,7 +48,18 @@ export interface ReplaceText extends InRows {
   readonly languages: readonly string[] | null
 }
 
-export type FieldEdit = AddRows | ChangeRows | ReplaceText
+/** Takes files out of a list and adds others: each is in it once, and one of them is preferred. */
+export interface ChangeFiles extends InRows {
+  readonly kind: 'files'
+  readonly column: Column
+  /** `replace` adds where it has taken something out. */
+  readonly op: 'append' | 'prepend' | 'remove' | 'replace'
+  /** Ids of what is taken out. */
+  readonly named: ReadonlySet<number>
+  readonly added: readonly FileEntry[]
+}
+
+export type FieldEdit = AddRows | ChangeRows | ChangeFiles | ReplaceText
 
 /** `remove`: the tags of `named`; `append`: the tags of `added`; `replace`: both, if it has removed a tag. */
 export interface TagEdit {
@@ -74,7 +86,7 @@ export interface Edits {
 export const editLimits = {
   /** Operations of a payload. */
   operations: 50,
-  /** Total of its rows, tags and grants. */
+  /** Rows, files, tags and grants of them together. */
   values: 1000,
   /** The same for all objects of a group. */
   groupValues: 200_000,

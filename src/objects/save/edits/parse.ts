@@ -2,6 +2,7 @@ import type { ColumnField, ColumnType, Mask, MaskField, NestedField } from '../.
 import { invalidValue, isRecord, isUuid, printable } from '../../content/values.ts'
 import { type Holder, rowWriterOf } from '../../masks/writer.ts'
 import { type NamedRef, tagRefs } from '../request/refs.ts'
+import { fileEdit } from './files.ts'
 import { type Edits, editLimits, type FieldEdit, type GrantEdit, type RowMatch, type TagEdit } from './model.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -49,7 +50,7 @@ export function parseEdits(mask: Mask, wire: Fields, place: string, links: Links
   return edits.fields.length + edits.tags.length + edits.grants.length === 0 ? null : edits
 }
 
-/** Total of rows, tags and grants of the operations. */
+/** Rows, files, tags and grants of the operations together. */
 export function valuesOf(sent: unknown): number {
   if (!Array.isArray(sent)) return 0
   const length = (list: unknown): number => (Array.isArray(list) ? list.length : 0)
@@ -58,7 +59,8 @@ export function valuesOf(sent: unknown): number {
 
 function assertFew(sent: readonly unknown[], at: string): void {
   const count = valuesOf(sent)
-  if (count > editLimits.values) throw invalidValue(at, count, `at most ${editLimits.values} rows, tags and grants`)
+  if (count > editLimits.values)
+    throw invalidValue(at, count, `at most ${editLimits.values} rows, files, tags and grants`)
 }
 
 function operation(one: unknown, at: string): { readonly op: Op; readonly field: string } {
@@ -78,8 +80,10 @@ function fieldEdit(mask: Mask, op: Op, name: string, one: Fields, at: string, li
     if (!column || !textTypes.has(column.column.type)) throw invalidValue(`${at}.field`, name, 'a field of texts')
     return { kind: op, path, column: column.column, place: at, ...textReplacement(one, at) }
   }
+  if (column?.column.type === 'eas') return { path, ...fileEdit(column, op, one, at) }
   const field = path.at(-1)
-  if (column || !field) throw invalidValue(`${at}.field`, name, `a nested table, _tags or _acl for ${op}`)
+  if (column || !field)
+    throw invalidValue(`${at}.field`, name, `a nested table, a field of files, _tags or _acl for ${op}`)
   if (op === 'append' || op === 'prepend') {
     const rows = rowsAt(one.values, `${at}.values`).map((row, index) =>
       newRow(field, row, `${at}.values.${index}`, links.added),

@@ -2,6 +2,7 @@ import type { Column, NestedField } from '../../../datamodel/model.ts'
 import { invalidValue, isRecord } from '../../content/values.ts'
 import { assertRowsWritable, rowWriterOf, sameContent } from '../../masks/writer.ts'
 import { type Content, type ContentRow, rowsOf } from '../../stored/content.ts'
+import { withFiles } from './files.ts'
 import { type AddRows, type ChangeRows, editLimits, type FieldEdit, type ReplaceText, type RowMatch } from './model.ts'
 import { placesOf, replacedAt } from './texts.ts'
 
@@ -18,13 +19,14 @@ export interface Taken {
  * @throws {AppError} `FieldNotWritable` for rows that can only be added or removed; `InvalidValue` for texts that grow too long.
  */
 export function edited(content: Content, edit: FieldEdit, taken: Taken): Content {
-  if (edit.kind !== 'replace_text') {
+  if (edit.kind !== 'replace_text' && edit.kind !== 'files') {
     const change = (rows: readonly ContentRow[], field: NestedField): readonly ContentRow[] =>
       'rows' in edit ? added(rows, field, edit, taken) : changed(rows, field, edit, taken)
     return atRows(content, edit.path, edit.place, change)
   }
-  if (edit.path.length === 0) return withText(content, edit, taken)
-  return atRows(content, edit.path, edit.place, (rows) => rows.map((row) => withText(row, edit, taken) as ContentRow))
+  const within = (row: Content): Content => (edit.kind === 'files' ? withFiles(row, edit) : withText(row, edit, taken))
+  if (edit.path.length === 0) return within(content)
+  return atRows(content, edit.path, edit.place, (rows) => rows.map((row) => within(row) as ContentRow))
 }
 
 /** Changes the rows at the end of a path of nested tables. */

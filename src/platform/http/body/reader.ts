@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, badRequest } from '../../errors.ts'
 import { callerOf } from '../../limits/callers.ts'
 import type { Pace } from '../../limits/pace.ts'
+import { whenClosed } from '../../limits/when-closed.ts'
 import { escapesUtf8, utf8Text } from '../../values/utf8.ts'
 import { bodyBytes } from './drain.ts'
 import type { BodyGate, BodyShare } from './gate.ts'
@@ -79,7 +80,7 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
       if (bytes > 0) {
         const share = gate.open(callerOf(request.actor, request.ip))
         shares.set(request, share)
-        reply.raw.once('close', () => share.close())
+        whenClosed(reply.raw, () => share.close())
       }
       done()
     },

@@ -19,7 +19,7 @@ import { checkedAcls, givesActing } from './grants.ts'
 import { assertStoredVersion, type Draft, identify, ownTop } from './identify.ts'
 import type { Collection, CollectionFields } from './model.ts'
 import { type CollectionInput, mostLevels } from './schema.ts'
-import type { MadeShares } from './shares/service.ts'
+import type { CreatedShareUsers } from './shares/service.ts'
 import * as store from './store.ts'
 
 export interface SaveContext {
@@ -37,7 +37,7 @@ export interface SaveContext {
   /** Hashes of the PINs that the request sets, by place; null: none is set. */
   readonly pinHashes: readonly (string | null)[]
   /** Makes the users that grants of the request ask for. */
-  readonly makeShares: () => Promise<MadeShares>
+  readonly makeShares: () => Promise<CreatedShareUsers>
 }
 
 /** A collection of a batch while it is being saved. */
@@ -51,7 +51,7 @@ interface Work extends Draft {
 
 export interface Saved {
   readonly collections: SavedCollection[]
-  readonly made: MadeShares
+  readonly made: CreatedShareUsers
 }
 
 export interface SavedCollection extends store.Written {
@@ -210,7 +210,7 @@ async function fill(
   context: SaveContext,
   works: readonly Work[],
   accesses: Accesses,
-  made: MadeShares,
+  made: CreatedShareUsers,
 ): Promise<SavedCollection[]> {
   await assertOwners(context, works)
   const acls = await checkedAcls(

@@ -23,7 +23,7 @@ import type { CollectionInput, CollectionOutput } from './schema.ts'
 import type { MailBudget, ShareMails } from './shares/mails.ts'
 import { assertNotices, noticesOf } from './shares/notices.ts'
 import type { Shares } from './shares/service.ts'
-import type { WantedShare } from './shares/wanted.ts'
+import type { WantedShare } from './shares/share-users.ts'
 import { createShareCheck } from './sharing/check.ts'
 import { createReview } from './sharing/review.ts'
 import * as store from './store.ts'
@@ -99,7 +99,7 @@ export function createCollectionService(deps: CollectionDeps) {
     const at = now()
     const chains = await store.findChains(q, ids, actor)
     const figures = await store.figuresOf(q, actor, ids)
-    const seen = await store.seenOf(q, actor, [...chains.keys()])
+    const seen = await store.visibleOf(q, actor, [...chains.keys()])
     const names = await rights.whoNames(
       q,
       collections.map(({ ownerId }) => `u${ownerId}` as const),

@@ -198,7 +198,7 @@ export async function figuresOf(
 }
 
 /** The collections that the caller may see, among the given ones. */
-export async function seenOf(q: Queryable, actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
+export async function visibleOf(q: Queryable, actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
   if (ids.length === 0) return new Set()
   const { rows } = await q.query<{ id: number }>(
     `${seenBy(actor).sql} select id from seen where id = any($3::bigint[])`,

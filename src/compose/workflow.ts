@@ -16,7 +16,7 @@ import { rememberedPeople } from '../objects/read/people.ts'
 import { createFileCounts } from '../objects/upkeep/file-counts.ts'
 import { createMarking, haveFiles } from '../objects/upkeep/file-marks.ts'
 import { fileFigures } from '../objects/upkeep/file-stats.ts'
-import { filesWithin, requeueUsers, seenUses } from '../objects/upkeep/file-uses.ts'
+import { filesWithin, requeueUsers, visibleUses } from '../objects/upkeep/file-uses.ts'
 import { createFormerFiles, linkPolicies } from '../objects/upkeep/former-files.ts'
 import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
@@ -87,7 +87,7 @@ export async function composeWorkflow(
     rights,
     usesOf: (from, caller, ids) => {
       const deps = { ...maskSettings, pools }
-      return seenUses({ deps, model: datamodel.current(), rights: caller }, from, ids)
+      return visibleUses({ deps, model: datamodel.current(), rights: caller }, from, ids)
     },
     filesWithin,
     changed: (tx, ids) => requeueUsers(tx, ids, queued.raise),

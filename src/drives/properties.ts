@@ -4,7 +4,7 @@ import type { StagedFile } from './hotfolder/model.ts'
 import { tokenAddress } from './if-header.ts'
 import type { Lock } from './locks.ts'
 import type { DriveFile, DriveFolder, Placeholder } from './model.ts'
-import { type Asked, dav, emptyElement, type PropertyName, xmlHeader, xmlText } from './xml.ts'
+import { dav, emptyElement, type PropertyName, type PropfindRequest, xmlHeader, xmlText } from './xml.ts'
 
 /** An entry of a share of any kind. */
 export type ShownEntry =
@@ -52,11 +52,11 @@ const properties: Readonly<Record<string, Property>> = {
 }
 
 /** The answer to a PROPFIND: 207. */
-export function multistatus(all: readonly Shown[], asked: Asked): string {
+export function multistatus(all: readonly Shown[], asked: PropfindRequest): string {
   return `${xmlHeader}<D:multistatus xmlns:D="${dav}">${all.map((shown) => response(shown, asked)).join('')}</D:multistatus>\n`
 }
 
-function response(shown: Shown, asked: Asked): string {
+function response(shown: Shown, asked: PropfindRequest): string {
   const names = asked.kind === 'some' ? asked.names : Object.keys(properties).map((name) => ({ namespace: dav, name }))
   const found: string[] = []
   const missing: string[] = []

@@ -9,7 +9,6 @@ import { patched } from './properties.ts'
 import { beginningOf, destinationOf, hrefOf, ifOf, secondsOf, sendXml, textOf } from './requests.ts'
 import { type Drive, type DriveService, drivePath } from './service.ts'
 import {
-  type Asked as AskedOf,
   answerPropfind,
   answerRefresh,
   assertBare,
@@ -17,13 +16,14 @@ import {
   assertWhole,
   ownerIn,
   registerVerbs,
+  type ShareRequest,
   sendIndex,
   sendLock,
   unlockedIn,
 } from './verbs.ts'
 import { readProppatch } from './xml.ts'
 
-type Asked = AskedOf<Drive>
+type Asked = ShareRequest<Drive>
 
 /** Collections as folders of files. */
 export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveService }): void {

@@ -16,7 +16,7 @@ import { readLockInfo, readPropfind } from './xml.ts'
 const methods = 'OPTIONS, GET, HEAD, POST, PUT, DELETE, PROPFIND, PROPPATCH, MKCOL, MOVE, COPY, LOCK, UNLOCK'
 
 /** A request to an opened share. */
-export interface Asked<Share> {
+export interface ShareRequest<Share> {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly share: Share
@@ -24,7 +24,7 @@ export interface Asked<Share> {
   readonly steps: readonly string[]
 }
 
-type Answer<Share> = (asked: Asked<Share>) => Promise<FastifyReply>
+type Answer<Share> = (asked: ShareRequest<Share>) => Promise<FastifyReply>
 
 export interface Verbs<Share> {
   readonly get: Answer<Share>
@@ -82,7 +82,7 @@ export function registerVerbs<Share>(
   }
 }
 
-type Replying = Pick<Asked<unknown>, 'reply'>
+type Replying = Pick<ShareRequest<unknown>, 'reply'>
 
 async function copy({ reply }: Replying): Promise<FastifyReply> {
   return reply.status(405).header('Allow', methods.replace(', COPY', '')).send()
@@ -98,7 +98,11 @@ interface Named {
 }
 
 /** The entries of a folder, for browsers. */
-export function sendIndex({ reply, steps }: Asked<unknown>, title: string, entries: readonly Named[]): FastifyReply {
+export function sendIndex(
+  { reply, steps }: ShareRequest<unknown>,
+  title: string,
+  entries: readonly Named[],
+): FastifyReply {
   const page = indexPage(steps.at(-1) ?? title, entries, steps.length > 0)
   return reply.type('text/html; charset=utf-8').header('Referrer-Policy', 'no-referrer').send(page)
 }
@@ -115,7 +119,7 @@ export function assertBare(request: FastifyRequest): void {
 
 /** The answer to a PROPFIND: the entry, and with `Depth: 1` the entries of a folder. */
 export async function answerPropfind(
-  { request, reply, steps }: Asked<unknown>,
+  { request, reply, steps }: ShareRequest<unknown>,
   path: string,
   found: () => Promise<{
     readonly entry: ShownEntry
@@ -140,7 +144,7 @@ export async function answerPropfind(
 
 /** Renews the lock named by the request if there is no body; null: there is a body, which asks for a new lock. */
 export async function answerRefresh(
-  { request, reply }: Asked<unknown>,
+  { request, reply }: ShareRequest<unknown>,
   body: string,
   href: string,
   refresh: (tokens: readonly string[], seconds: number) => Promise<Lock | null>,

@@ -11,7 +11,7 @@ export interface PropertyName {
 }
 
 /** The properties wanted by a PROPFIND: some, all, or only their names. */
-export type Asked =
+export type PropfindRequest =
   | { readonly kind: 'all' }
   | { readonly kind: 'names' }
   | { readonly kind: 'some'; readonly names: readonly PropertyName[] }
@@ -20,10 +20,10 @@ export type Asked =
 const mostNames = 200
 
 /** @throws {AppError} where the body is not XML, or has another root */
-export function readPropfind(body: string): Asked {
+export function readPropfind(body: string): PropfindRequest {
   if (body.trim() === '') return { kind: 'all' }
   const names: PropertyName[] = []
-  let kind: Asked['kind'] = 'some'
+  let kind: PropfindRequest['kind'] = 'some'
   read(body, (steps) => {
     const [root, second, third] = steps
     if (!is(root, 'propfind')) throw notUnderstood('propfind')

@@ -3,15 +3,15 @@ import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { keyOfPath } from './files.ts'
 import { type ExportFile, pathOf } from './model.ts'
 
-export type KnownFile = Pick<ExportFile, 'id' | 'folder' | 'name' | 'kind' | 'mimeType' | 'hidden' | 'action'>
+export type PluginExportFile = Pick<ExportFile, 'id' | 'folder' | 'name' | 'kind' | 'mimeType' | 'hidden' | 'action'>
 
 /** Files of a run by their ids, or by the keys of their paths. */
 export async function knownFiles(
   from: Queryable,
   runId: number,
   { ids, keys }: { readonly ids: readonly number[]; readonly keys: readonly string[] },
-): Promise<KnownFile[]> {
-  const { rows } = await from.query<KnownFile>(
+): Promise<PluginExportFile[]> {
+  const { rows } = await from.query<PluginExportFile>(
     `select f.id, f.folder, f.name, f.kind, f.mime_type as "mimeType", f.hidden, f.action from export_file f
      where f.run_id = $1 and (f.id in (select unnest($2::bigint[])) or f.path_key in (select unnest($3::text[])))`,
     [runId, ids, keys],
@@ -35,7 +35,7 @@ export async function removeOtherFiles(tx: Tx, runId: number, ids: readonly numb
 }
 
 /** Writes the changed files. Two files may exchange their paths. */
-export async function changeFiles(tx: Tx, runId: number, files: readonly KnownFile[]): Promise<void> {
+export async function changeFiles(tx: Tx, runId: number, files: readonly PluginExportFile[]): Promise<void> {
   if (files.length === 0) return
   await tx.query(
     `update export_file set path_key = '/' || id where run_id = $1 and id = any($2::bigint[])`,
@@ -53,10 +53,10 @@ export async function changeFiles(tx: Tx, runId: number, files: readonly KnownFi
   )
 }
 
-export type MadeFile = Omit<KnownFile, 'id' | 'kind'>
+export type NewExportFile = Omit<PluginExportFile, 'id' | 'kind'>
 
 /** Adds files that a plugin makes for downloads. */
-export async function addMadeFiles(tx: Tx, runId: number, files: readonly MadeFile[]): Promise<void> {
+export async function addMadeFiles(tx: Tx, runId: number, files: readonly NewExportFile[]): Promise<void> {
   if (files.length === 0) return
   const rows = files.map((file) => ({ ...file, key: keyOfPath(pathOf(file)) }))
   await tx.query(

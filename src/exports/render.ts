@@ -6,7 +6,7 @@ import type { ExportOutput } from './schema.ts'
 import { type Options, packageOf, packerOf, shownOptions } from './transports/options.ts'
 
 /** Data for the answer besides the stored export itself. */
-export interface Around {
+export interface ExportContext {
   readonly run: Run | null
   readonly files: readonly ExportFile[]
   readonly filesCount: number
@@ -17,7 +17,7 @@ export interface Around {
   readonly externalUrl: string
 }
 
-export function renderExport(stored: StoredExport, around: Around): ExportOutput {
+export function renderExport(stored: StoredExport, around: ExportContext): ExportOutput {
   const { id, version, name, type, body, schedules, transports } = stored
   return {
     _basetype: 'export',
@@ -59,7 +59,7 @@ function progressOf({ state }: StoredExport, run: Run | null) {
   return { _progress: { step: run.step, done: run.position, total: run.total } }
 }
 
-function renderTransport(id: number, transport: StoredTransport, { names, options, externalUrl }: Around) {
+function renderTransport(id: number, transport: StoredTransport, { names, options, externalUrl }: ExportContext) {
   const { uuid, plugin, email } = transport
   const own = options.get(uuid) ?? {}
   return {

@@ -5,7 +5,7 @@ import type { Seal } from '../platform/secrets/seal.ts'
 import type { Person, RightsService } from '../rights/service.ts'
 import { filesOfRuns } from './files.ts'
 import type { StoredExport, StoredTransport } from './model.ts'
-import { type Around, renderExport } from './render.ts'
+import { type ExportContext, renderExport } from './render.ts'
 import { findRuns, type Run } from './runs.ts'
 import type { ExportOutput } from './schema.ts'
 import { openedOptions } from './transports/draft.ts'
@@ -61,7 +61,7 @@ export function createShow({ db, seal, rights, eventsOf, externalUrl }: ShowDeps
       exports.map(async (stored) => {
         const own = byRun.get(stored.runId ?? 0) ?? []
         const run = runOf.get(stored.runId ?? 0) ?? null
-        const around: Around = {
+        const around: ExportContext = {
           run,
           files: own,
           filesCount: own[0]?.count ?? 0,

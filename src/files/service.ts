@@ -73,9 +73,9 @@ export type { RecipeProgram } from './renditions/model.ts'
 export type { AskRecipes, Question, RecipeAnswer } from './renditions/plan/answers.ts'
 export {
   type AddedRendition,
+  type ProgramMetadata,
   type RecipePrograms,
   type RecipeSource,
-  type Said,
   type WithRecipes,
   withAdded,
 } from './renditions/recipes/added.ts'

@@ -1,6 +1,6 @@
 import type { FileChoice, MergeMode, WrittenObject } from '../objects/service.ts'
 
-export type { FileChoice, FilePlace, ShownFile, ToldFile, WrittenObject } from '../objects/service.ts'
+export type { FileChoice, FilePlace, ShownFile, WrittenFile, WrittenObject } from '../objects/service.ts'
 
 /** Options of writers. Each option means the same for all writers; docs/formats.md lists options that a writer ignores. */
 export interface FormatOptions {

@@ -31,7 +31,7 @@ export type {
   FormatOptions,
   ShownFile,
   TableOptions,
-  ToldFile,
+  WrittenFile,
   WrittenObject,
 } from './options.ts'
 export type { ObjectSource } from './source.ts'

@@ -36,7 +36,7 @@ export interface SourceDeps {
   }
 }
 
-export interface Asked {
+export interface FormatRequest {
   readonly actor: Actor
   readonly objects: ObjectSource
   readonly options: FormatOptions
@@ -52,7 +52,7 @@ export interface SourceObject extends WrittenObject {
 /** Objects whose additional data is loaded together. */
 const atATime = 50
 
-export async function* objectsOf(deps: SourceDeps, asked: Asked): AsyncGenerator<SourceObject> {
+export async function* objectsOf(deps: SourceDeps, asked: FormatRequest): AsyncGenerator<SourceObject> {
   for await (const wanted of inLists(asked.objects)) {
     for (let start = 0; start < wanted.length; start += listed) {
       let wires: Wire[] = []
@@ -70,11 +70,11 @@ export async function* objectsOf(deps: SourceDeps, asked: Asked): AsyncGenerator
 /** Ids that are requested together. */
 const listed = 10_000
 
-function read(deps: SourceDeps, asked: Asked, wanted: readonly ObjectVersion[]): AsyncIterable<Wire> {
+function read(deps: SourceDeps, asked: FormatRequest, wanted: readonly ObjectVersion[]): AsyncIterable<Wire> {
   return deps.read.versions(asked.actor, wanted, readOptions(asked), asked.deadline)
 }
 
-async function sourceObjects(deps: SourceDeps, asked: Asked, wires: readonly Wire[]): Promise<SourceObject[]> {
+async function sourceObjects(deps: SourceDeps, asked: FormatRequest, wires: readonly Wire[]): Promise<SourceObject[]> {
   if (wires.length === 0) return []
   const { options, actor } = asked
   const above = await parentsOf(deps, asked, wires)
@@ -94,7 +94,7 @@ async function sourceObjects(deps: SourceDeps, asked: Asked, wires: readonly Wir
 }
 
 /** The ancestors of these objects with their fields, by their ids. */
-async function parentsOf(deps: SourceDeps, asked: Asked, wires: readonly Wire[]): Promise<Map<number, Wire>> {
+async function parentsOf(deps: SourceDeps, asked: FormatRequest, wires: readonly Wire[]): Promise<Map<number, Wire>> {
   const above = new Map<number, Wire>()
   if (!asked.options.includeParents) return above
   const ids = new Set(
@@ -134,7 +134,7 @@ function assertMask(mask: string | undefined, { wire, table }: ObjectTree, writt
   throw new AppError('ObjectInsufficientRights', { right: 'mask', mask, system_object_id: systemObjectId, objecttype })
 }
 
-function readOptions({ actor, options }: Asked): HitOptions {
+function readOptions({ actor, options }: FormatRequest): HitOptions {
   const { mask, table, fields = {} } = options
   const names = Object.keys(fields)
   return {

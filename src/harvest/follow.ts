@@ -173,7 +173,7 @@ async function tell(
 ): Promise<void> {
   const found = looked.map((object) => ({ object, specs: object.there ? sets.of(object) : [] }))
   const numbers = await store.numbersOf(tx, [...new Set(found.flatMap(({ specs }) => specs))])
-  const records = found.flatMap(({ object, specs }): store.Told[] => {
+  const records = found.flatMap(({ object, specs }): store.ListedRecord[] => {
     const { id, told, there } = object
     const uuid = object.uuid ?? told?.uuid
     if (uuid === undefined || (!told && !there)) return []

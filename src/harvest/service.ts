@@ -43,7 +43,7 @@ export interface HarvestDeps extends TellingDeps {
   readonly tokens: Tokens
 }
 
-export interface Asked {
+export interface HarvestCall {
   readonly sent: Sent
   readonly address: string
   /** The address as sent, for the events. */
@@ -66,7 +66,7 @@ export function createHarvestService(deps: HarvestDeps) {
 
   return {
     /** @throws {AppError} `OAIpmhNotEnabled`, `QuotaExceeded`, `ServiceUnavailable` */
-    async answer(asked: Asked): Promise<HarvestAnswer> {
+    async answer(asked: HarvestCall): Promise<HarvestAnswer> {
       if (!settings().oai_pmh.enabled) throw new AppError('OAIpmhNotEnabled')
       await deps.admit(null, asked.address)
       let request: HarvestRequest | null = null
@@ -86,7 +86,7 @@ export function createHarvestService(deps: HarvestDeps) {
     return { status: error.status, pieces: [errorDocument({ at: now, baseUrl, request: understood }, error)] }
   }
 
-  async function piecesOf(request: HarvestRequest, asked: Asked): Promise<HarvestAnswer['pieces']> {
+  async function piecesOf(request: HarvestRequest, asked: HarvestCall): Promise<HarvestAnswer['pieces']> {
     switch (request.verb) {
       case 'Identify':
         return whole(request, await identify())
@@ -134,13 +134,13 @@ export function createHarvestService(deps: HarvestDeps) {
     )
   }
 
-  async function allSets(request: HarvestRequest, asked: Asked): Promise<string> {
+  async function allSets(request: HarvestRequest, asked: HarvestCall): Promise<string> {
     const actor = await harvesterOf(asked)
     await deps.follower.current()
     return listSets(deps, actor, request)
   }
 
-  async function getRecord(request: HarvestRequest, asked: Asked): Promise<readonly string[]> {
+  async function getRecord(request: HarvestRequest, asked: HarvestCall): Promise<readonly string[]> {
     const { identifier = '', metadataPrefix = '' } = request.given
     const prefix = prefixNamed(metadataPrefix)
     const actor = await harvesterOf(asked)
@@ -150,7 +150,7 @@ export function createHarvestService(deps: HarvestDeps) {
   }
 
   /** @throws {ProtocolError} `idDoesNotExist` */
-  async function recordNamed(actor: Actor, identifier: string, asked: Asked): Promise<HarvestRecord> {
+  async function recordNamed(actor: Actor, identifier: string, asked: HarvestCall): Promise<HarvestRecord> {
     const uuid = uuidOf(settings().oai_pmh.namespace_identifier, identifier)
     await deps.follower.current()
     const record = uuid === null ? null : await store.findRecord(db.within(asked.deadline), uuid)
@@ -158,7 +158,7 @@ export function createHarvestService(deps: HarvestDeps) {
     return telling.one(actor, record, asked.deadline)
   }
 
-  async function listRecords(request: HarvestRequest, asked: Asked): Promise<AsyncIterable<string>> {
+  async function listRecords(request: HarvestRequest, asked: HarvestCall): Promise<AsyncIterable<string>> {
     const list = await listOf(deps, request)
     const prefix = prefixNamed(list.metadataPrefix)
     const selection = selectionOf(list)
@@ -171,11 +171,11 @@ export function createHarvestService(deps: HarvestDeps) {
     return inElement(beginning({ at: now, baseUrl, request }), request.verb, await begun(pieces), token)
   }
 
-  function tellingOf(request: HarvestRequest, { url, deadline }: Asked, actor: Actor, prefix: Prefix): Telling {
+  function tellingOf(request: HarvestRequest, { url, deadline }: HarvestCall, actor: Actor, prefix: Prefix): Telling {
     return { request, url, deadline, actor, prefix }
   }
 
-  async function harvesterOf({ address }: Asked): Promise<Actor> {
+  async function harvesterOf({ address }: HarvestCall): Promise<Actor> {
     const actor = await deps.harvester(address)
     if (!actor) throw new AppError('ServiceUnavailable', {}, { message: 'The user oai_pmh may do nothing now.' })
     return actor

@@ -167,7 +167,7 @@ export async function numbersOf(tx: Queryable, specs: readonly string[]): Promis
   return new Map(rows.map(({ id, spec }) => [spec, id]))
 }
 
-export interface Told {
+export interface ListedRecord {
   readonly id: number
   readonly uuid: string
   readonly moment: string
@@ -176,9 +176,10 @@ export interface Told {
   readonly told: readonly number[]
 }
 
-export async function write(tx: Queryable, records: readonly Told[]): Promise<void> {
+export async function write(tx: Queryable, records: readonly ListedRecord[]): Promise<void> {
   if (records.length === 0) return
-  const lists = (of: (record: Told) => readonly number[]): string[] => records.map((record) => `{${of(record).join()}}`)
+  const lists = (of: (record: ListedRecord) => readonly number[]): string[] =>
+    records.map((record) => `{${of(record).join()}}`)
   await tx.query(
     `insert into harvest_record (id, uuid, moment, gone, sets, told)
      select id, uuid, moment, gone, sets::int[], told::int[]

@@ -6,10 +6,10 @@ import { AppError, errorBody } from '../platform/errors.ts'
 import { toAppError } from '../platform/http/error-responses.ts'
 import { securityHeaders } from '../platform/http/security-headers.ts'
 import { RequestDeadline, withinDeadline } from '../platform/limits/deadline.ts'
+import { parametersOf, wantedForm } from './response-form.ts'
 import { sendPage } from './routes.ts'
 import type { Console, Reader } from './service.ts'
 import { consoleLanguage } from './view/language.ts'
-import { parametersOf, wantedForm } from './wanted.ts'
 
 export interface BackendConsoleOptions {
   readonly console: Console

@@ -5,11 +5,11 @@ import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { onSurface, type Surface } from '../platform/http/surface.ts'
 import { type Pages, pageSurface, type SignInService, wantsPage } from '../signin/service.ts'
+import { parametersOf, wantedForm } from './response-form.ts'
 import type { Console, Reader } from './service.ts'
 import { type ConsoleSession, createConsoleSessions } from './session.ts'
 import { consoleLanguage } from './view/language.ts'
 import { onwardPage } from './view/layout.ts'
-import { parametersOf, wantedForm } from './wanted.ts'
 
 type ConsoleSessions = ReturnType<typeof createConsoleSessions>
 

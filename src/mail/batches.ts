@@ -2,7 +2,7 @@ import type { Jobs } from '../jobs/service.ts'
 import { currentCause, joinCauses, withCause } from '../platform/cause.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { nextTime, type Schedule } from '../platform/values/schedule.ts'
-import type { KeptMail, KeyedMail, Mail } from './model.ts'
+import type { KeyedMail, Mail, QueuedMail } from './model.ts'
 
 /** A mail that may wait for the time at which its reader wants mail. */
 export interface WaitingMail {
@@ -53,7 +53,7 @@ export function createBatches({ db, jobs, readers, send, active, onFailure }: Ba
 
   const sendWaiting = (userId: number, jobId: number): Promise<void> =>
     db.transaction(async (tx) => {
-      const { rows } = await tx.query<{ mail: KeptMail }>(
+      const { rows } = await tx.query<{ mail: QueuedMail }>(
         `with gone as (delete from mail_batch where user_id = $1 returning id, mail) select mail from gone order by id`,
         [userId],
       )
@@ -85,7 +85,7 @@ export function createBatches({ db, jobs, readers, send, active, onFailure }: Ba
       const rows = later.map(({ userId, mail: { key, ...mail } }) => ({
         user_id: userId,
         key,
-        mail: { ...mail, ...(why.length > 0 ? { why } : {}) } satisfies KeptMail,
+        mail: { ...mail, ...(why.length > 0 ? { why } : {}) } satisfies QueuedMail,
       }))
       await tx.query(
         `insert into mail_batch (user_id, key, mail)

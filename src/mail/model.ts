@@ -33,7 +33,7 @@ export interface WrittenMail {
 }
 
 /** A waiting mail, with its cause. */
-export type KeptMail = Mail & { readonly why?: Cause }
+export type QueuedMail = Mail & { readonly why?: Cause }
 
 /** `key` identifies a mail: if it is queued twice, it is sent once. */
 export type KeyedMail = Mail & { readonly key: string }

@@ -25,7 +25,7 @@ export interface MakeOptions {
   readonly signal: AbortSignal
 }
 
-export interface Made {
+export interface BackupResult {
   /** The contents of the archive, and the parts that are left out. */
   readonly lines: readonly string[]
   /** Contents that were missing or damaged, by location. */
@@ -35,7 +35,7 @@ export interface Made {
 export interface BackupFormat {
   readonly mimetype: string
   readonly extension: string
-  write(options: MakeOptions): Promise<Made>
+  write(options: MakeOptions): Promise<BackupResult>
   /** Whether it can be made on this machine; always, where it is not said. */
   readonly isThere?: (db: Queryable, config: BackupConfig) => Promise<boolean>
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { FileService } from '../files/service.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import type { Progress } from '../platform/process/progress.ts'
-import { type BackupConfig, backupFormats, type Made } from './formats.ts'
+import { type BackupConfig, type BackupResult, backupFormats } from './formats.ts'
 import type { StoredBackup } from './store.ts'
 import * as store from './store.ts'
 
@@ -102,7 +102,7 @@ async function storeFile(
   return { sha256, size: received.size }
 }
 
-async function tellHarmed(alarm: MakeDeps['alarm'], id: number, harmed: Made['harmed']): Promise<void> {
+async function tellHarmed(alarm: MakeDeps['alarm'], id: number, harmed: BackupResult['harmed']): Promise<void> {
   if (harmed.length === 0) return
   const lines = harmed.map(({ location, count }) => `${location}: ${count}`)
   await alarm('Contents of files are missing or damaged', `Backup ${id} found harmed contents. ${lines.join('; ')}`)

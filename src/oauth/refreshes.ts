@@ -1,12 +1,19 @@
 import { AppError } from '../platform/errors.ts'
-import type { DirectoryWords, IssuedTokens, Refresh, Session, Sessions, Word } from '../signin/service.ts'
+import type {
+  DirectoryStatus,
+  DirectoryStatusService,
+  IssuedTokens,
+  Refresh,
+  Session,
+  Sessions,
+} from '../signin/service.ts'
 
 /** The directory of the user does not allow the session to continue. */
-export type Stopped = Exclude<Word, 'there' | 'unavailable'>
+export type Stopped = Exclude<DirectoryStatus, 'there' | 'unavailable'>
 
 export interface RefreshDependencies {
   sessions: Pick<Sessions, 'refresh' | 'renew' | 'ownerOfRefresh'>
-  words: Pick<DirectoryWords, 'lately'>
+  words: Pick<DirectoryStatusService, 'lately'>
 }
 
 export type Refreshes = ReturnType<typeof createRefreshes>

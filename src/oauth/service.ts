@@ -7,7 +7,7 @@ import type { BaseConfigService } from '../config/service.ts'
 import { type Form, required } from '../platform/http/form.ts'
 import { OAuthError } from '../platform/http/oauth-error.ts'
 import type { Db } from '../platform/postgres/db.ts'
-import type { Sessions, SignIn, Strangers } from '../signin/service.ts'
+import type { AnonymousQuotas, Sessions, SignIn } from '../signin/service.ts'
 import type { OAuthClients } from './clients.ts'
 import type { Codes } from './codes.ts'
 import { authorizationCodeGrant } from './grants/authorization-code.ts'
@@ -28,7 +28,7 @@ export interface OAuthDependencies {
   sessions: Sessions
   refreshes: Refreshes
   signIn: SignIn
-  strangers: Strangers
+  strangers: AnonymousQuotas
 }
 
 export interface OAuthRequest {

@@ -22,7 +22,7 @@ import {
 } from './delete/delete.ts'
 import { type FormatName, formats } from './render/formats.ts'
 import type { Shape } from './render/render.ts'
-import { type Known, nothingKnown } from './render/run.ts'
+import { nothingPreloaded, type PreloadedObjects } from './render/run.ts'
 import type { SaveCallback } from './save/callbacks/model.ts'
 import type { ObjectDeps } from './save/context.ts'
 import type { SavedObject } from './save/outcome.ts'
@@ -106,11 +106,11 @@ export {
   type RowTree,
   records,
   type ShownFile,
-  type ToldFile,
   treeInMask,
   treeOf,
   type VersionTree,
   type Wire,
+  type WrittenFile,
   type WrittenObject,
   writtenOf,
 } from './values/tree.ts'
@@ -126,7 +126,7 @@ export type RenderSaved = (
     shape?: Shape | undefined
     deadline: Deadline
     /** The data around them, as far as the save knows it. */
-    known: Known
+    known: PreloadedObjects
   },
 ) => Promise<JsonAnswer>
 
@@ -202,7 +202,7 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
           if (result.kind === 'done') {
             const { saved, around } = result
             const shape = options.dryRun ? withoutNewIds(saved) : undefined
-            const known = formats[options.format].fields ? await around() : nothingKnown
+            const known = formats[options.format].fields ? await around() : nothingPreloaded
             answer = await renderSaved(tx, actor, saved, options.format, { ...options, shape, deadline, known })
             await withSave?.(tx, headsOf(saved))
           }

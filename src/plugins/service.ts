@@ -20,7 +20,7 @@ import { createWebhookAsking, type WebhookOptions } from './callbacks/webhook.ts
 import { readCustomTypes } from './custom-types.ts'
 import { createExportPrograms } from './exports/programs.ts'
 import { callExtension, type ExtensionCall } from './extensions/call.ts'
-import { findOnDisk, registerFound } from './manage/disk.ts'
+import { findOnDisk, registerPlugins } from './manage/disk.ts'
 import { createPluginManagement } from './manage/service.ts'
 import type { Manifest, Program } from './manifest/model.ts'
 import type { Plugin, PluginSnapshot } from './model.ts'
@@ -102,7 +102,7 @@ export async function createPluginService(options: PluginOptions) {
   const kept = createKeptProcesses()
   const found = await findOnDisk(settings.pluginPaths, log)
   const onDisk = new Set(found.map(({ path }) => path))
-  await registerFound({ db, bus, folders, log }, found)
+  await registerPlugins({ db, bus, folders, log }, found)
   const takeCustomTypes = async (tx: Tx): Promise<void> => options.setCustomTypes(tx, await readCustomTypes(tx))
   if (!settings.readOnly) await db.transaction(takeCustomTypes)
   await options.tokens.revokeLeft()

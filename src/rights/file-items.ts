@@ -1,7 +1,7 @@
 import type { RightItem } from './model.ts'
 
 /** The known data of a file when a grant is checked for it; unknown data restricts nothing. */
-export interface AskedFile {
+export interface CheckedFile {
   readonly class: string
   readonly extension: string
   readonly columnId?: number
@@ -11,7 +11,7 @@ export interface AskedFile {
 }
 
 /** Whether a grant of `asset_upload`, `asset_show` or `asset_download` covers a file. */
-export function coversFile(item: RightItem, file: AskedFile): boolean {
+export function coversFile(item: RightItem, file: CheckedFile): boolean {
   const { class: kind, extension, columnId, version, size } = file
   return (
     among(item.column_ids, columnId) &&

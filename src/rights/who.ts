@@ -14,7 +14,7 @@ export interface PersonName {
   readonly displayname: string
 }
 
-export interface WantedPeople {
+export interface PrincipalLookup {
   readonly userIds: readonly number[]
   readonly userReferences: readonly string[]
   readonly groupIds: readonly number[]
@@ -39,7 +39,7 @@ export interface NamedBy {
 /** Finds users and groups. The capability that stores them provides it. One call costs a constant number of statements. */
 export type FindPeople = (
   from: Queryable,
-  wanted: WantedPeople,
+  wanted: PrincipalLookup,
   languages: readonly string[],
 ) => Promise<{ users: readonly PersonName[]; groups: readonly PersonName[] }>
 

@@ -31,11 +31,11 @@ import { createRecordSearch, domainOf } from './domains/service.ts'
 import { type Highlights, highlightHits } from './highlight/service.ts'
 import type { HitOptions } from './hits.ts'
 import { createFieldVisibility, type FieldVisibility, fieldVisibilityWithout } from './plan/field-visibility.ts'
-import type { Hit, SearchEngine, SearchOutcome, SearchPlan, SeenCollections } from './plan/plan.ts'
+import type { Hit, SearchEngine, SearchOutcome, SearchPlan, VisibleCollections } from './plan/plan.ts'
 import { pointRequest } from './points/request.ts'
 import { createPoints, type PointPage, type PointQuotas, type ShownPoint } from './points/service.ts'
 import { beginRound, type CheckState, readState } from './queue/check-store.ts'
-import { type MovedObject, mostLookedAt, readMoved } from './queue/moved.ts'
+import { type MovedObject, mostMoved, readMoved } from './queue/moved.ts'
 import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
 import type { PoolByReference } from './request/clauses.ts'
 import { namesCollections } from './request/collections.ts'
@@ -80,7 +80,7 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly freeVersions: () => readonly string[]
   readonly poolByReference: PoolByReference
   /** The collections that the actor may see; null: all. @throws {AppError} `SearchTooCostly` for too many of them */
-  readonly collectionsSeen: (q: Queryable, actor: Actor) => Promise<SeenCollections>
+  readonly collectionsSeen: (q: Queryable, actor: Actor) => Promise<VisibleCollections>
   /** Pictures that look like the files, the most similar first. @throws {AppError} for one that the actor may not see. */
   readonly alike: (actor: Actor, fileIds: readonly number[]) => Promise<AlikeFiles>
   /** Database languages, first one first. */
@@ -166,7 +166,7 @@ export function createSearchService(deps: SearchServiceDeps) {
   ): Promise<FieldVisibility> {
     if (objects.length === 0) return fieldVisibility
     const ids = objects.map(({ id }) => id)
-    if (ids.length > mostLookedAt) return fieldVisibilityWithout(fieldVisibility, ids)
+    if (ids.length > mostMoved) return fieldVisibilityWithout(fieldVisibility, ids)
     const readable = await deps.readable(actor, ids)
     const { tablesById } = deps.datamodel.current()
     const isSeen = ({ id, objecttype }: MovedObject): boolean => {

@@ -94,7 +94,7 @@ export function createKeepLogins({ db, baseConfig, aliases }: KeepLoginOptions) 
 }
 
 /** Users that must sign in again everywhere. `except`: not in the browsers with these ids. */
-export async function forgetKept(
+export async function endKeptLogins(
   tx: Queryable,
   userIds: readonly number[],
   except: readonly Buffer[] = [],

@@ -1,4 +1,4 @@
-import type { LookAtPictures } from '../people/service.ts'
+import type { ReadPictures } from '../people/service.ts'
 import type { HttpApp } from '../platform/http/http.ts'
 import { registerChangePassword } from './account/change-password.ts'
 import { registerDirectoryCheck, registerDirectoryRoutes } from './directories/routes.ts'
@@ -10,7 +10,7 @@ import { registerSessionRoutes } from './sessions/routes.ts'
 
 export async function registerSignInRoutes(
   app: HttpApp,
-  { signIn, lookAtPictures }: { signIn: SignInService; lookAtPictures: LookAtPictures },
+  { signIn, lookAtPictures }: { signIn: SignInService; lookAtPictures: ReadPictures },
 ): Promise<void> {
   const { pages, ownTexts, comeBack, saml, checkDirectory, session, sessionOf, ownSessions, passkeyRecords } = signIn
   await registerPages(app, pages, signIn.pageDefinitions())

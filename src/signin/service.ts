@@ -36,12 +36,13 @@ import type { Seal } from '../platform/secrets/seal.ts'
 import { withoutEnd } from '../platform/values/text.ts'
 import { createChangePassword } from './account/change-password.ts'
 import { createAccounts } from './account/service.ts'
+import { createAnonymousQuotas } from './anonymous-quotas.ts'
 import { browserHashesOf } from './browser-id.ts'
 import { ldapCertificates } from './directories/certificates.ts'
 import { createDirectoryCheck } from './directories/check.ts'
 import { createDirectories } from './directories/service.ts'
 import { createSingleSignOn } from './directories/single-sign-on.ts'
-import { createDirectoryWords } from './directories/words.ts'
+import { createDirectoryStatus } from './directories/status.ts'
 import { createMailCodes } from './factors/mail-codes.ts'
 import { factorPart, managementPart } from './factors/part.ts'
 import { createPasskeyRecords } from './factors/passkeys/records.ts'
@@ -64,17 +65,17 @@ import { createSessionInfo } from './sessions/info.ts'
 import { createOwnSessions } from './sessions/own.ts'
 import { createSessions, type Sessions } from './sessions/service.ts'
 import { createSignIn, type FindShare } from './sign-in.ts'
-import { createStrangers } from './strangers.ts'
 import { createThrottle } from './throttle.ts'
 
+export type { AnonymousQuotas } from './anonymous-quotas.ts'
 export { browserHashesOf, mintBrowserId } from './browser-id.ts'
 export { cookieValues, setCookie } from './cookies.ts'
 export { deviceOf, keepDevice } from './device-cookie.ts'
 export { DirectoryUnavailable } from './directories/model.ts'
 export { adoptDirectorySession } from './directories/sessions.ts'
 export type { ProviderName, ProviderOffer, SingleSignOn } from './directories/single-sign-on.ts'
-export type { Word } from './directories/word-store.ts'
-export type { DirectoryWords } from './directories/words.ts'
+export type { DirectoryStatusService } from './directories/status.ts'
+export type { DirectoryStatus } from './directories/status-store.ts'
 export { passkeyNotes, provedFactor } from './factors/notes.ts'
 export { type SealedElsewhere, sealedElsewhere } from './factors/sealed-elsewhere.ts'
 export { type LoginFlows, userAgentOf } from './flows/flows.ts'
@@ -99,7 +100,6 @@ export type { IssuedTokens, Refresh, Session, Sessions } from './sessions/servic
 export { findAccess } from './sessions/store.ts'
 export { newToken, tokenHash } from './sessions/token.ts'
 export { type PasswordMethod, passwordMethods, type SignedIn, type SignIn } from './sign-in.ts'
-export type { Strangers } from './strangers.ts'
 export type { Throttle } from './throttle.ts'
 
 export interface SignInDependencies {
@@ -168,14 +168,14 @@ export function createSignInService(dependencies: SignInDependencies) {
   const verified = async (userId: number): Promise<void> => {
     if (userId === rootUserId) await initial.forget()
   }
-  const strangers = createStrangers({ db, most: config.quotaSignIns })
+  const strangers = createAnonymousQuotas({ db, most: config.quotaSignIns })
   const passkeys = createPasskeys({ db, strangers, baseConfig, externalUrl })
   const accountUuids = createAccountUuids(seal)
   const mailCodes = createMailCodes({ db, baseConfig, mail, seal })
   const directories = createDirectories({ db, events, baseConfig, sessions, principals, limits, clock })
   const providers = { db, seal, baseConfig, directories, sessions, externalUrl, basePath, limits }
   const singleSignOn = createSingleSignOn(providers)
-  const words = createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn })
+  const words = createDirectoryStatus({ db, baseConfig, sessions, directories, singleSignOn })
   const proofs = { passkeys, mailCodes, seal }
   const factors = createFactors({ db, events, sessions, throttle, baseConfig, ...proofs, externalUrl, words, clock })
   const { findShare } = dependencies

@@ -6,13 +6,12 @@ import { AppError } from '../platform/errors.ts'
 import { siteOf } from '../platform/limits/callers.ts'
 import { createLimiter } from '../platform/limits/limiter.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
+import type { AnonymousQuotas } from './anonymous-quotas.ts'
 import type { RefusalReason } from './directories/model.ts'
 import type { Directories, DirectoryAnswer } from './directories/service.ts'
 import type { Passwords } from './passwords.ts'
-
 import type { Sessions } from './sessions/service.ts'
 import { newToken } from './sessions/token.ts'
-import type { Strangers } from './strangers.ts'
 import { type Attempt, countedTogether, type OpenAttempt, type Throttle } from './throttle.ts'
 
 export interface Credentials {
@@ -84,7 +83,7 @@ export interface SignInDependencies {
   mustPassFactor: (userId: number, remoteAddr: string) => Promise<boolean>
   directories: Pick<Directories, 'asksForPasswords' | 'verify'>
   findShare: FindShare
-  strangers: Pick<Strangers, 'admit'>
+  strangers: Pick<AnonymousQuotas, 'admit'>
   clock?: () => Date
 }
 

@@ -78,7 +78,7 @@ export function tagsOf(params: Params): TagChange {
 }
 
 /** The objects of a task. */
-export interface Found {
+export interface TaskSearch {
   readonly request: WalkRequest
   /** The request as it was sent: parts of it that do not affect which objects are found are checked all the same. */
   readonly whole: Params
@@ -88,7 +88,7 @@ export interface Found {
 
 export const searchParams = ['search', 'incremental'] as const
 
-export function searchOf(params: Params): Found {
+export function searchOf(params: Params): TaskSearch {
   const { search } = params
   if (typeof search !== 'object' || search === null || Array.isArray(search)) throw wrong('search', 'a search request')
   const { incremental: within, ...whole } = search as Params

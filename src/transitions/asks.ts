@@ -1,7 +1,7 @@
 import type { Ask, Plan } from './engine.ts'
 
 /** A callback or webhook that is asked before a change is written, with the items concerned, by their places in the list. */
-export interface AskedOf extends Omit<Ask, 'mayChange'> {
+export interface TransitionCallback extends Omit<Ask, 'mayChange'> {
   /** Identifies the action, and the version of its transition. */
   readonly key: string
   readonly items: readonly number[]
@@ -10,8 +10,8 @@ export interface AskedOf extends Omit<Ask, 'mayChange'> {
 }
 
 /** The questions about all objects of a plan, each action once, in the order in which the first object reaches them. */
-export function asksOf({ objects }: Pick<Plan, 'objects'>): AskedOf[] {
-  const asked = new Map<string, AskedOf & { readonly items: number[]; readonly fixed: Set<number> }>()
+export function asksOf({ objects }: Pick<Plan, 'objects'>): TransitionCallback[] {
+  const asked = new Map<string, TransitionCallback & { readonly items: number[]; readonly fixed: Set<number> }>()
   for (const { object, asks, rejectedBy } of objects) {
     // Objects that are refused anyway need no question.
     if (rejectedBy !== null) continue

@@ -12,13 +12,13 @@ import { type Action, type Transition, type TransitionSettings, verdictOf } from
 import { EmailInfo, SetTagsInfo, type TransitionBody, TransitionList } from './schema.ts'
 
 /** References that must be looked up before a list can be read. */
-export interface Wanted {
+export interface ReferenceLookup {
   readonly who: WhoDraft[]
   readonly tagIds: Set<number>
 }
 
 /** The results of the look-up: principals in the requested order, and existence of the others. */
-export interface Found {
+export interface ResolvedReferences {
   readonly who: readonly Principal[]
   readonly tags: { has(id: number): boolean }
   readonly objecttypes: { has(id: number): boolean }
@@ -30,7 +30,7 @@ export interface Found {
 /** A list whose shape is valid, with its references. */
 export interface Draft {
   readonly bodies: readonly TransitionBody[]
-  readonly wanted: Wanted
+  readonly wanted: ReferenceLookup
   readonly path: string
 }
 
@@ -46,7 +46,7 @@ export function parseList(wire: unknown, path: string): Draft {
   const bodies = checked(checkList, wire ?? [], path)
   assertStorable(bodies, path)
   const ids = new Set<number>()
-  const wanted: Wanted = { who: [], tagIds: new Set() }
+  const wanted: ReferenceLookup = { who: [], tagIds: new Set() }
   bodies.forEach((body, index) => {
     const place = `${path}[${index}]`
     if (body._id && ids.has(body._id)) throw badRequest(`${place}._id occurs twice`, { path: `${place}._id` })
@@ -63,7 +63,7 @@ function checked<T>(validator: Validator<TProperties, TSchema, unknown, T>, valu
   throw badRequest(`${place} ${error?.message ?? 'is wrong'}`, { path: place })
 }
 
-function collect(body: TransitionBody, place: string, wanted: Wanted): void {
+function collect(body: TransitionBody, place: string, wanted: ReferenceLookup): void {
   for (const filter of [body['tagfilter:before'], body['tagfilter:after']]) {
     for (const slot of ['all', 'any', 'not', 'changed'] as const) {
       for (const id of filter?.[slot] ?? []) wanted.tagIds.add(id)
@@ -89,7 +89,7 @@ function unknownAction(type: string, place: string): AppError {
 
 type ActionBody = NonNullable<TransitionBody['actions']>[number]
 
-function collectAction({ type, info }: ActionBody, place: string, wanted: Wanted): void {
+function collectAction({ type, info }: ActionBody, place: string, wanted: ReferenceLookup): void {
   switch (type) {
     case 'set_tags':
       for (const tag of checked(checkSetTags, info, `${place}.info`).tags) wanted.tagIds.add(tag._id)
@@ -124,7 +124,7 @@ export interface ReadTransition {
  */
 export function readList(
   draft: Draft,
-  found: Found,
+  found: ResolvedReferences,
   stored: readonly Transition[],
   { convention, setter }: { readonly convention: VersionConvention; readonly setter: Pick<Actor, 'userId' | 'isRoot'> },
 ): ReadTransition[] {
@@ -166,7 +166,7 @@ function assertMayAsk({ actions }: TransitionSettings, { isRoot }: Pick<Actor, '
 function readSettings(
   body: TransitionBody,
   place: string,
-  found: Found,
+  found: ResolvedReferences,
   next: () => Principal,
   before: Transition | undefined,
 ): TransitionSettings {
@@ -222,7 +222,7 @@ function assertConsistent({ trigger, type, eventTypes: types, confirm }: Transit
 function readAction(
   { type, info }: ActionBody,
   place: string,
-  found: Found,
+  found: ResolvedReferences,
   next: () => Principal,
   before: Transition | undefined,
 ): Action {
@@ -249,7 +249,7 @@ function readAction(
   }
 }
 
-function readTags(tags: readonly { _id: number; set: boolean }[], place: string, found: Found) {
+function readTags(tags: readonly { _id: number; set: boolean }[], place: string, found: ResolvedReferences) {
   return tags.map(({ _id, set }, index) => {
     if (!found.tags.has(_id)) throw new AppError('TagNotFound', { path: `${place}[${index}]`, tag: _id })
     if (tags.findIndex((other) => other._id === _id) !== index) {
@@ -264,7 +264,7 @@ function readPluginAction(
   type: string,
   info: Readonly<Record<string, unknown>>,
   place: string,
-  found: Found,
+  found: ResolvedReferences,
   before: Transition | undefined,
 ): Action {
   const colon = type.indexOf(':')
@@ -277,7 +277,7 @@ function readPluginAction(
 }
 
 /** Webhooks are called after the commit, or asked before the write. */
-function readWebhook(info: Readonly<Record<string, unknown>>, place: string, found: Found): Action {
+function readWebhook(info: Readonly<Record<string, unknown>>, place: string, found: ResolvedReferences): Action {
   const { name, callback } = info
   if (typeof name !== 'string' || name === '') throw new AppError('WebhookNotSelected', { path: `${place}.info.name` })
   if (!found.webhooks.has(name)) throw new AppError('WebhookUnknown', { path: `${place}.info.name`, name })

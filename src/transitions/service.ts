@@ -18,7 +18,7 @@ import type { Seal } from '../platform/secrets/seal.ts'
 import { type Person, type RightsService, requireGivingEverywhere } from '../rights/service.ts'
 import { type KeptTags, requireTagManager, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
-import { type AskedOf, asksOf } from './asks.ts'
+import { asksOf, type TransitionCallback } from './asks.ts'
 import { type Confirmation, confirmationOf, textIn } from './confirm.ts'
 import { type EffectEvent, effectJobs, type WrittenObject } from './effects.ts'
 import {
@@ -40,7 +40,7 @@ import { type WithheldAction, withheldEvents } from './withheld.ts'
 
 export { type ActionObjects, registerTransitionActions } from './actions.ts'
 export type { TransitionLayer } from './applicable.ts'
-export type { AskedOf } from './asks.ts'
+export type { TransitionCallback } from './asks.ts'
 export type { Confirmation } from './confirm.ts'
 export type { EffectEvent, WrittenObject } from './effects.ts'
 export type { ObjectPlan, Plan, PlanObject, PlanTrigger } from './engine.ts'
@@ -94,7 +94,7 @@ export interface ListChange {
 export interface ItemsOutcome {
   readonly confirmation: Confirmation | null
   /** The questions about items before they are written, in order. */
-  readonly asked: readonly AskedOf[]
+  readonly asked: readonly TransitionCallback[]
   /** Queues mails and webhooks in the transaction, after the items are written. */
   enqueue(tx: Tx, events?: readonly EffectEvent[]): Promise<void>
 }

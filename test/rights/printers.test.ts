@@ -10,7 +10,7 @@ import { objectsOf } from '../../src/rights/shares/object-set.ts'
 import { accessLexemes } from '../../src/search/postgres/document/access.ts'
 import type { AccessKind } from '../../src/search/postgres/index/access-sets.ts'
 import { type AskedSets, askedSets, expressionNode } from '../../src/search/postgres/query/access/access.ts'
-import { type KnownAccess, knownSetsSql } from '../../src/search/postgres/query/access/access-sets.ts'
+import { type AccessSetCondition, knownSetsSql } from '../../src/search/postgres/query/access/access-sets.ts'
 import { accessSql } from '../../src/search/postgres/query/access/visibility.ts'
 import { inlineSql } from '../../src/search/postgres/query/sql/sql.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -254,7 +254,7 @@ async function byIndex(
   const known = await knownTo(db, asked, kept)
   const columns = asked.flatMap((each, m) => [
     accessSql(expressionNode(each), 'd'),
-    knownSetsSql(known[m] as KnownAccess, 'd', inlineSql),
+    knownSetsSql(known[m] as AccessSetCondition, 'd', inlineSql),
   ])
   const found = await db.query<{ found: boolean[] }>(
     `select array[${columns.join(', ')}]::boolean[] as found from (
@@ -294,7 +294,7 @@ async function knownTo(
   db: Queryable,
   asked: readonly Expression[],
   kept: Record<AccessKind, ReadonlyMap<string, number>>,
-): Promise<KnownAccess[]> {
+): Promise<AccessSetCondition[]> {
   const queries = new Map<string, { kind: AccessKind; query: string }>()
   const walk = (each: AskedSets): void => {
     if (each.is === 'sets') queries.set(`${each.kind} ${each.query}`, each)
@@ -314,7 +314,7 @@ async function knownTo(
   )
   const ids = new Map(rows.map((row) => [row.n, row.ids]))
   const numbers = new Map(list.map(({ kind, query, n }) => [`${kind} ${query}`, ids.get(n) ?? []]))
-  const knownOf = (each: AskedSets): KnownAccess => {
+  const knownOf = (each: AskedSets): AccessSetCondition => {
     if (each.is === 'member') return each
     if (each.is === 'not') return { is: 'not', of: knownOf(each.of) }
     if (each.is !== 'sets') return { is: each.is, of: each.of.map(knownOf) }

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { divideMemory, standardMemory } from '../../src/platform/memory/shares.ts'
 import { type Db, openDb } from '../../src/platform/postgres/db.ts'
-import { createBitmapStore, type Wanted } from '../../src/search/postgres/bitmaps/bitmap-store.ts'
+import { type ColumnRequest, createBitmapStore } from '../../src/search/postgres/bitmaps/bitmap-store.ts'
 import { type MatchColumn, newBits, type ObjectTable } from '../../src/search/postgres/bitmaps/column.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { commitModel, defineModel } from '../support/seed/model.ts'
@@ -44,7 +44,7 @@ function prepared() {
   const begun: string[] = []
   const gates = new Map<string, PromiseWithResolvers<void>>()
   const column: MatchColumn = { kind: 'matches', bits: newBits(1) }
-  const wanted = (key: string, readable = true): Wanted<MatchColumn> => ({
+  const wanted = (key: string, readable = true): ColumnRequest<MatchColumn> => ({
     key,
     times: { usual: 1, large: 1 },
     async read() {

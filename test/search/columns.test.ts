@@ -9,7 +9,7 @@ import {
   findMatches,
   idsInOrder,
 } from '../../src/search/postgres/bitmaps/match.ts'
-import type { KnownAccess } from '../../src/search/postgres/query/access/access-sets.ts'
+import type { AccessSetCondition } from '../../src/search/postgres/query/access/access-sets.ts'
 
 /** An object as the naive evaluation sees it; what stands in lists of two is asked for by one of two columns each. */
 interface Thing {
@@ -60,7 +60,7 @@ function partsOf(list: readonly Thing[], of: (span: NonNullable<Thing['span']>) 
 /** Conditions on the sets of both kinds. */
 const sets = (kind: 'shared' | 'people', numbers: number[]) =>
   fc.subarray(numbers).map(
-    (few): KnownAccess => ({
+    (few): AccessSetCondition => ({
       is: 'sets',
       kind,
       key: '',
@@ -69,17 +69,19 @@ const sets = (kind: 'shared' | 'people', numbers: number[]) =>
     }),
   )
 /** In the lists of collections. */
-const lists = fc.array(fc.uniqueArray(fc.integer({ min: 1, max: 40 })), { maxLength: 2 }).map((all): KnownAccess => {
-  const set = {
-    has: (id: number) => all.some((ids) => ids.includes(id)),
-    size: all.flat().length,
-    lists: all.map((ids) => Float64Array.from(ids).sort()),
-    toJSON: () => JSON.stringify(all),
-  }
-  return { is: 'member', member: { collections: [], objects: set } }
-})
+const lists = fc
+  .array(fc.uniqueArray(fc.integer({ min: 1, max: 40 })), { maxLength: 2 })
+  .map((all): AccessSetCondition => {
+    const set = {
+      has: (id: number) => all.some((ids) => ids.includes(id)),
+      size: all.flat().length,
+      lists: all.map((ids) => Float64Array.from(ids).sort()),
+      toJSON: () => JSON.stringify(all),
+    }
+    return { is: 'member', member: { collections: [], objects: set } }
+  })
 const bitsFor = (ids: readonly number[]): Buffer => Buffer.of(ids.reduce((sum, id) => sum | (1 << id), 0))
-const { access } = fc.letrec<{ access: KnownAccess }>((tie) => ({
+const { access } = fc.letrec<{ access: AccessSetCondition }>((tie) => ({
   access: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     sets('shared', [1, 2, 3, 4, 5, 6]),
@@ -87,12 +89,12 @@ const { access } = fc.letrec<{ access: KnownAccess }>((tie) => ({
     lists,
     fc
       .tuple(fc.constantFrom('and' as const, 'or' as const), fc.array(tie('access'), { maxLength: 3 }))
-      .map(([is, of]): KnownAccess => ({ is, of })),
-    tie('access').map((of): KnownAccess => ({ is: 'not', of })),
+      .map(([is, of]): AccessSetCondition => ({ is, of })),
+    tie('access').map((of): AccessSetCondition => ({ is: 'not', of })),
   ),
 }))
 
-function isAccessible(known: KnownAccess, each: Pick<Thing, 'id' | 'set' | 'people'>): boolean {
+function isAccessible(known: AccessSetCondition, each: Pick<Thing, 'id' | 'set' | 'people'>): boolean {
   if (known.is === 'sets') {
     const number = known.kind === 'shared' ? each.set : each.people
     return known.sets.few?.includes(number) === true
@@ -208,7 +210,7 @@ test('columns find, count and order what a naive evaluation does', async () => {
 
 test('where it is not known whether objects may be read, nothing is said', async () => {
   const column = (number: number) => ({ of: Uint16Array.of(0), numbers: [number] })
-  const known: KnownAccess = {
+  const known: AccessSetCondition = {
     is: 'sets',
     kind: 'people',
     key: '',

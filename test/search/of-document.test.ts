@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ofDocuments, predicateSql } from '../../src/search/postgres/query/access/predicate.ts'
-import { seenSql } from '../../src/search/postgres/query/access/visibility.ts'
+import { visibleSql } from '../../src/search/postgres/query/access/visibility.ts'
 import { conjunction, ofSql } from '../../src/search/postgres/query/sql/conditions.ts'
 import {
   type DocumentSql,
@@ -25,7 +25,7 @@ test('a condition is about the document alone when all that it is made of says s
       assert.equal(isOfDocument(whole), all)
       assert.equal(String(whole), parts.map(({ text }) => text).join(' and '))
       assert.equal(isOfDocument(madeOf([whole], `not (${whole})`)), all)
-      assert.equal(isOfDocument(seenSql('never', whole, 'd')), all)
+      assert.equal(isOfDocument(visibleSql('never', whole, 'd')), all)
       const condition = conjunction(sql.map(ofSql))
       assert.ok(!condition.never)
       assert.equal(isOfDocument(condition.sql), all)

@@ -2,7 +2,7 @@
 import { badRequest } from '../../platform/errors.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 import type { CollectionInput } from '../schema.ts'
-import { namedUser } from './wanted.ts'
+import { namedUser } from './share-users.ts'
 
 /** A new grant whose receivers are to be notified. */
 export interface Notice {

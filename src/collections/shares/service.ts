@@ -15,8 +15,8 @@ import type { RightApi } from '../../rights/schema.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 import type { CollectionInput } from '../schema.ts'
 import { findByReference, findCollections } from '../store.ts'
+import { namedUser, requireMaking, shareUserOf, type WantedShare, withUser } from './share-users.ts'
 import * as store from './store.ts'
-import { namedUser, requireMaking, type WantedShare, wantedUser, withUser } from './wanted.ts'
 
 export interface ShareDeps extends SharedUserDeps {
   readonly db: Db
@@ -28,7 +28,7 @@ export interface ShareDeps extends SharedUserDeps {
 }
 
 /** Users that have been made for grants of a request. */
-export interface MadeShares {
+export interface CreatedShareUsers {
   readonly ids: readonly number[]
   /** The list of grants of a collection of the request, with the new users in it. */
   wireOf(index: number, wire: unknown): unknown
@@ -81,7 +81,7 @@ export function createShares(deps: ShareDeps) {
       const wanted = inputs.flatMap(({ _acl }, index) =>
         (_acl ?? []).flatMap((grant, entry): WantedShare[] => {
           const path = `${placeOf(index)}._acl[${entry}]`
-          const user = wantedUser(grant, path, { previous: previous[index] ?? [], links })
+          const user = shareUserOf(grant, path, { previous: previous[index] ?? [], links })
           return user ? [{ index, entry, user }] : []
         }),
       )
@@ -93,7 +93,7 @@ export function createShares(deps: ShareDeps) {
     },
 
     /** Makes the users. @throws {AppError} as `makeSharedUsers` */
-    async make(tx: Tx, actor: Actor, wanted: readonly WantedShare[]): Promise<MadeShares> {
+    async make(tx: Tx, actor: Actor, wanted: readonly WantedShare[]): Promise<CreatedShareUsers> {
       const ids = await makeSharedUsers(
         deps,
         tx,
@@ -117,7 +117,7 @@ export function createShares(deps: ShareDeps) {
     async settle(
       tx: Tx,
       saved: readonly { readonly id: number; readonly acl: readonly StoredGrant[] }[],
-      { ids }: MadeShares,
+      { ids }: CreatedShareUsers,
     ): Promise<void> {
       const made = await linkUsers(tx, ids)
       const fresh = saved.flatMap(({ id, acl }) =>

@@ -7,7 +7,6 @@ import type { HttpApp } from '../../platform/http/http.ts'
 import { patched } from '../properties.ts'
 import { beginningOf, destinationOf, hrefOf, ifOf, secondsOf, sendXml, textOf } from '../requests.ts'
 import {
-  type Asked as AskedOf,
   answerPropfind,
   answerRefresh,
   assertBare,
@@ -15,6 +14,7 @@ import {
   assertWhole,
   ownerIn,
   registerVerbs,
+  type ShareRequest,
   sendIndex,
   sendLock,
   unlockedIn,
@@ -23,7 +23,7 @@ import { readProppatch } from '../xml.ts'
 import type { StagedEntry, StagedFile } from './model.ts'
 import { type DropFolder, type HotfolderService, hotfolderPath, type Spot } from './service.ts'
 
-type Asked = AskedOf<DropFolder>
+type Asked = ShareRequest<DropFolder>
 
 /** The share into which files are dropped. It shows files that wait to be imported, never the content of the collection. */
 export function registerHotfolderRoutes(http: HttpApp, { hotfolder }: { hotfolder: HotfolderService }): void {

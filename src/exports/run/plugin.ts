@@ -8,9 +8,9 @@ import { pathOf } from '../model.ts'
 import {
   addMadeFiles,
   changeFiles,
-  type KnownFile,
   knownFiles,
-  type MadeFile,
+  type NewExportFile,
+  type PluginExportFile,
   removeOtherFiles,
 } from '../plugin-files.ts'
 import { setPluginLog } from '../runs.ts'
@@ -72,8 +72,8 @@ async function answerOf(
 
 interface Changes {
   readonly kept: readonly number[]
-  readonly changed: readonly KnownFile[]
-  readonly made: readonly MadeFile[]
+  readonly changed: readonly PluginExportFile[]
+  readonly made: readonly NewExportFile[]
 }
 
 /** The changes to be written to the files, by the answer of the plugin. @throws the result of `fail` */
@@ -91,8 +91,8 @@ async function changesOf(
   const byId = new Map(known.map((file) => [file.id, file]))
   const byKey = new Map(known.map((file) => [keyOfPath(pathOf(file)), file]))
   const kept = new Set<number>()
-  const changed: KnownFile[] = []
-  const made: MadeFile[] = []
+  const changed: PluginExportFile[] = []
+  const made: NewExportFile[] = []
   for (const file of files) {
     const before = file.id === null ? byKey.get(keyOfPath(file.formerPath ?? '')) : byId.get(file.id)
     if (file.id !== null && !before) throw fail(`answered a file ${file.id}, which the export does not have`)
@@ -109,7 +109,7 @@ async function changesOf(
   return { kept: [...kept], changed, made }
 }
 
-function differs(wanted: MadeFile, before: KnownFile): boolean {
+function differs(wanted: NewExportFile, before: PluginExportFile): boolean {
   return (['folder', 'name', 'mimeType', 'hidden', 'action'] as const).some((name) => wanted[name] !== before[name])
 }
 

@@ -11,8 +11,8 @@ import { transferAll } from '../../platform/memory/buffer-ownership.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { isViewable } from '../images/service.ts'
 import { type FileVersion, original, type StoredFile } from '../model.ts'
-import { coloursOf, type WantedColours } from '../renditions/recipes/colours.ts'
-import { type KnownMarks, marksForWorkshop, noMarks, visible } from '../renditions/recipes/marks.ts'
+import { type ColourRequest, coloursOf } from '../renditions/recipes/colours.ts'
+import { type LoadedMarks, marksForWorkshop, noMarks, visible } from '../renditions/recipes/marks.ts'
 import { localPath } from '../renditions/sources/sources.ts'
 import type { WorkFolders } from '../renditions/sources/work-folders.ts'
 import { CannotMake } from '../renditions/workshop/failure.ts'
@@ -34,7 +34,7 @@ export interface DerivedDownloadDeps {
   /** Most bytes of a content that may be copied for a download. */
   readonly mostBytes: number
   /** The marks that pictures of a file may have. */
-  readonly marksOf: (fileId: number) => Promise<KnownMarks>
+  readonly marksOf: (fileId: number) => Promise<LoadedMarks>
   readonly profiles: {
     /** The definition of a colour profile that presets name; undefined: there is no profile of that name. */
     named(name: string): string | undefined
@@ -98,7 +98,7 @@ export function createDerivedDownloads({
     }: Readonly<{
       transform: PictureTransform
       preset: string | null
-      marks: KnownMarks
+      marks: LoadedMarks
       metadata: MetadataToWrite | null
       tag: string
     }>,
@@ -157,7 +157,7 @@ export function createDerivedDownloads({
   }
 
   async function coloursFor(
-    { colorspace, colorprofile }: WantedColours,
+    { colorspace, colorprofile }: ColourRequest,
     folder: string,
   ): Promise<NonNullable<SizedTask['colours']>> {
     if (!namesProfile(colorprofile)) return coloursOf(colorspace, null)

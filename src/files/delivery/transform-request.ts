@@ -1,6 +1,6 @@
 import { type BaseConfig, namesProfile } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { WantedColours } from '../renditions/recipes/colours.ts'
+import type { ColourRequest } from '../renditions/recipes/colours.ts'
 import { pictureFormats, type SizedTask } from '../renditions/workshop/tasks.ts'
 
 /** Parameters of a download that ask for more than the version as it is. */
@@ -34,7 +34,7 @@ export interface PictureTransform {
   readonly mirror: SizedTask['mirror']
   readonly turn: number
   /** null: sRGB. */
-  readonly colours: WantedColours | null
+  readonly colours: ColourRequest | null
 }
 
 type Fit =

@@ -65,7 +65,7 @@ export async function moveSome(deps: MoveDeps, id: number, signal: AbortSignal):
     ])
     const switched = await store.switchContents(tx, move, there)
     await store.noteHarmed(tx, move, harmed)
-    await store.noteLooked(tx, id, last)
+    await store.noteProgress(tx, id, last)
     const sizes = new Map(there.map(({ sha256, size }) => [sha256, size]))
     const told = switched.map(({ sha256, fileId }): NewEvent => {
       const info = { ...place, startet: startet.toISOString(), took, size: sizes.get(sha256) }

@@ -179,6 +179,6 @@ export async function noteHarmed(
 }
 
 /** Notes that contents up to this hash have been processed. */
-export async function noteLooked(tx: Tx, id: number, upTo: Sha256): Promise<void> {
+export async function noteProgress(tx: Tx, id: number, upTo: Sha256): Promise<void> {
   await tx.query(`update file_move set up_to = decode($2, 'hex') where id = $1`, [id, upTo])
 }

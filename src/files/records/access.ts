@@ -12,11 +12,11 @@ export interface FileUse {
 export type AssetRight = 'asset_show' | 'asset_download'
 
 /** The members of a version that rights are checked for. A version that does not exist yet has neither extension nor size. */
-export type AskedVersion = Pick<FileVersion, 'name'> & Partial<Pick<FileVersion, 'extension' | 'size'>>
+export type CheckedVersion = Pick<FileVersion, 'name'> & Partial<Pick<FileVersion, 'extension' | 'size'>>
 
 /** Rights of the caller on a file: those of its uploader, and those by the objects that have it. */
 export interface FileAccess {
-  may(right: AssetRight, version: AskedVersion): boolean
+  may(right: AssetRight, version: CheckedVersion): boolean
   /** All rights are granted. */
   readonly all: boolean
   /** Whether the caller may see or download any version of the file. */
@@ -26,7 +26,7 @@ export interface FileAccess {
 }
 
 /** A file, with the rights of the caller on it. */
-export interface KnownFile {
+export interface FileWithAccess {
   readonly file: StoredFile
   readonly access: FileAccess
 }
@@ -42,7 +42,7 @@ export function accessTo(
   // Rights refer to the class of the file: the poster of a film counts as a version of a film.
   const { class: kind } = originalOf(file)
   const grants = once((right) => uses.map((use) => ({ use, items: caller.itemsOn(right, use.object) })))
-  const may = (right: AssetRight, version: AskedVersion): boolean =>
+  const may = (right: AssetRight, version: CheckedVersion): boolean =>
     everything ||
     (uses.length > 0 &&
       (isFree(version.name) ||
@@ -60,7 +60,7 @@ export function accessTo(
 }
 
 /** A version of the file in the column of one object. */
-function asked({ columnId }: Pick<FileUse, 'columnId'>, kind: string, { name, extension = '', size }: AskedVersion) {
+function asked({ columnId }: Pick<FileUse, 'columnId'>, kind: string, { name, extension = '', size }: CheckedVersion) {
   return { class: kind, extension, columnId, version: name, ...(size === undefined ? {} : { size }) }
 }
 

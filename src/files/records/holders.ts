@@ -3,7 +3,7 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { FileClass } from '../classes.ts'
 import { originalOf } from '../model.ts'
-import type { KnownFile } from './access.ts'
+import type { FileWithAccess } from './access.ts'
 
 /** A setting that refers to files, so that they are kept. */
 type Holder = { readonly pool: number } | { readonly objecttype: number } | { readonly section: string }
@@ -22,7 +22,7 @@ interface HeldFile {
 }
 
 interface HoldDeps {
-  readonly load: (from: Tx, caller: CallerRights, ids: readonly number[]) => Promise<KnownFile[]>
+  readonly load: (from: Tx, caller: CallerRights, ids: readonly number[]) => Promise<FileWithAccess[]>
   /** The required class of the file; none: any class. */
   readonly class?: FileClass
 }

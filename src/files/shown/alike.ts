@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { mostBits } from '../model.ts'
-import type { FileUse, KnownFile } from '../records/access.ts'
+import type { FileUse, FileWithAccess } from '../records/access.ts'
 import { sameContents } from '../records/duplicates.ts'
 import { similarTo } from '../records/similar.ts'
 import { seesOriginal, type Wire } from './render.ts'
@@ -14,7 +14,7 @@ export interface AlikeDeps {
     caller: CallerRights,
     fileIds: readonly number[],
   ) => Promise<ReadonlyMap<number, readonly FileUse[]>>
-  readonly load: (from: Queryable, caller: CallerRights, ids: readonly number[]) => Promise<KnownFile[]>
+  readonly load: (from: Queryable, caller: CallerRights, ids: readonly number[]) => Promise<FileWithAccess[]>
 }
 
 /** A file that is equal or similar to another. */

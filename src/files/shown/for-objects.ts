@@ -4,7 +4,7 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../../rights/service.ts'
 import type { Addresses } from '../addresses/addresses.ts'
 import type { FileVersion, StoredFile } from '../model.ts'
-import type { KnownFile } from '../records/access.ts'
+import type { FileWithAccess } from '../records/access.ts'
 import { accessKey, type FileInObject, type FileLink, renderFile } from './render.ts'
 
 /** Bytes of the longest text that is cached. */
@@ -19,7 +19,7 @@ interface Text {
 }
 
 interface ShownDeps {
-  readonly load: (from: Queryable, caller: CallerRights, ids: readonly number[]) => Promise<KnownFile[]>
+  readonly load: (from: Queryable, caller: CallerRights, ids: readonly number[]) => Promise<FileWithAccess[]>
   readonly addresses: Addresses
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
   /** Bytes of all texts in memory. */
@@ -60,7 +60,7 @@ export function createShown({ load, addresses, whoNames, maxBytes, secondsOf, ha
     const until = addresses.until(secondsOf(days))
     const linked = hasDeepLinks()
 
-    function textOf({ file, access }: KnownFile, { object, uuid }: FileInObject): string {
+    function textOf({ file, access }: FileWithAccess, { object, uuid }: FileInObject): string {
       const key = `${file.id} ${format} ${accessKey(file, access)} ${object ?? ''} ${linked ? uuid : ''}`
       const known = kept.get(key)
       const uploader = uploaders.get(file.uploadUser) ?? ''

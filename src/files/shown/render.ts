@@ -1,7 +1,7 @@
 import type { VersionAddresses } from '../addresses/addresses.ts'
 import { isViewable } from '../images/service.ts'
 import { type FileVersion, original, originalOf, type StoredFile } from '../model.ts'
-import type { AskedVersion, FileAccess } from '../records/access.ts'
+import type { CheckedVersion, FileAccess } from '../records/access.ts'
 import { baseOf } from '../records/file-name.ts'
 import type { Rendition } from '../records/rendition.ts'
 import { metadataName } from '../renditions/plan/describe.ts'
@@ -101,7 +101,7 @@ function renderVersions(file: StoredFile, version: FileVersion, view: FileView):
 /** A key for everything besides the file that changes the answer about its versions: the access to each of them. */
 export function accessKey(file: StoredFile, { all, may }: FileAccess): string {
   if (all) return 'all'
-  const key = (version: AskedVersion): number =>
+  const key = (version: CheckedVersion): number =>
     (may('asset_show', version) ? 1 : 0) + (may('asset_download', version) ? 2 : 0)
   return [...file.versions.map(key), ...unmade(file).map(({ name }) => key({ name }))].join('')
 }

@@ -6,7 +6,7 @@ import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../../rights/service.ts'
 import type { Addresses } from '../addresses/addresses.ts'
 import { type FileVersion, mostBits, originalOf, type Similar, type StoredFile } from '../model.ts'
-import { accessTo, type FileAccess, type FileUse, type KnownFile } from '../records/access.ts'
+import { accessTo, type FileAccess, type FileUse, type FileWithAccess } from '../records/access.ts'
 import { createFileCache } from '../records/file-cache.ts'
 import { cleanFileName } from '../records/file-name.ts'
 import { similarTo } from '../records/similar.ts'
@@ -89,7 +89,7 @@ export function createRecords({
     caller: CallerRights,
     ids: readonly number[],
     read: typeof store.readFiles = store.readFiles,
-  ): Promise<KnownFile[]> {
+  ): Promise<FileWithAccess[]> {
     if (ids.length === 0) return []
     const files = await read(from, ids)
     const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(from, caller, ids)
@@ -101,7 +101,7 @@ export function createRecords({
   async function render(
     from: Queryable,
     actor: Actor,
-    known: readonly KnownFile[],
+    known: readonly FileWithAccess[],
     format: FileFormat,
     {
       tags,
@@ -121,7 +121,7 @@ export function createRecords({
   }
 
   /** The same after a version of them has been made, or will not be made. */
-  async function settled(known: readonly KnownFile[], name: string): Promise<readonly KnownFile[]> {
+  async function settled(known: readonly FileWithAccess[], name: string): Promise<readonly FileWithAccess[]> {
     const files = await awaitVersion(
       known.map(({ file }) => file),
       name,
@@ -130,7 +130,7 @@ export function createRecords({
   }
 
   const kept = createFileCache(memory.files)
-  const loadKept = (from: Queryable, caller: CallerRights, ids: readonly number[]): Promise<KnownFile[]> =>
+  const loadKept = (from: Queryable, caller: CallerRights, ids: readonly number[]): Promise<FileWithAccess[]> =>
     load(from, caller, ids, kept.read)
   const shown = createShown({
     load: loadKept,
@@ -160,7 +160,7 @@ export function createRecords({
     callerIfAny,
 
     /** The existing files, with the actor's rights on each. */
-    known: async (actor: Actor, ids: readonly number[]): Promise<KnownFile[]> =>
+    known: async (actor: Actor, ids: readonly number[]): Promise<FileWithAccess[]> =>
       load(db, await rights.forActor(actor), ids),
 
     /** Records of files that the caller may see even without an object: pictures of users that it may read. */

@@ -5,11 +5,11 @@ import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
 import { type PageOf, pageAddress } from '../page-address.ts'
 import { standardTexts } from '../table/cell.ts'
 import { inLanguage } from '../writer.ts'
-import type { Words } from './texts.ts'
+import type { PageTexts } from './texts.ts'
 
 export interface FieldContext {
   readonly languages: readonly string[]
-  readonly words: Words
+  readonly words: PageTexts
   /** Where an object has a page; null: nowhere. */
   readonly pageOf: PageOf
 }

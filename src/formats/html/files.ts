@@ -2,7 +2,7 @@
 
 import { type FieldTree, type FileTree, fileLists, type VersionTree } from '../../objects/service.ts'
 import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
-import type { Words } from './texts.ts'
+import type { PageTexts } from './texts.ts'
 
 export interface Media {
   readonly html: Html
@@ -17,7 +17,7 @@ const films = ['mp4', 'webm']
 const sounds = ['mp3', 'm4a', 'aac', 'ogg', 'wav']
 
 /** The files of all fields, including those in rows; the preferred file of each field comes first. */
-export function mediaOf(fields: readonly FieldTree[], title: string, words: Words): Media {
+export function mediaOf(fields: readonly FieldTree[], title: string, words: PageTexts): Media {
   const files = fileLists(fields).flatMap((list) => list.files.toSorted((a, b) => rank(a) - rank(b)))
   const shown = files.map((file) => mediumOf(file, title, words))
   const figures = shown.map(({ figure }) => figure)
@@ -37,7 +37,7 @@ interface Medium {
   readonly source?: string
 }
 
-function mediumOf(file: FileTree, title: string, words: Words): Medium {
+function mediumOf(file: FileTree, title: string, words: PageTexts): Medium {
   const name = String(file.wire.original_filename ?? '')
   const caption = html`<figcaption>${linkTo(file, name)}</figcaption>`
   const shown = bestOf(file, 'image', pictures, 1600)

@@ -28,10 +28,10 @@ const texts = {
   },
 } as const
 
-export type Words = Readonly<Record<keyof (typeof texts)['en'], string>>
+export type PageTexts = Readonly<Record<keyof (typeof texts)['en'], string>>
 
 /** The language of the words, and the words. */
-export function wordsIn(languages: readonly string[]): { readonly language: string; readonly words: Words } {
+export function wordsIn(languages: readonly string[]): { readonly language: string; readonly words: PageTexts } {
   for (const language of languages) {
     const words = texts[language.split('-')[0] as keyof typeof texts]
     if (words) return { language, words }

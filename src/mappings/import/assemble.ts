@@ -14,7 +14,7 @@ export interface Target {
 }
 
 /** A link to an object to be found, or made, by values of its columns; the first one is the key. */
-export interface WantedLink {
+export interface LinkRequest {
   readonly link: Column
   readonly target: Table
   readonly columns: readonly Column[]
@@ -26,7 +26,7 @@ export interface WantedLink {
 export interface Assembled {
   /** The block of the object. */
   readonly block: Record<string, unknown>
-  readonly links: readonly WantedLink[]
+  readonly links: readonly LinkRequest[]
   /** Removes empty rows of nested tables, after the links are resolved. */
   readonly prune: () => void
 }
@@ -85,7 +85,7 @@ function combined(before: readonly Value[], values: readonly Value[], strategy: 
 
 function build(collected: readonly Collected[]): Assembled {
   const block: Record<string, unknown> = {}
-  const links: WantedLink[] = []
+  const links: LinkRequest[] = []
   const lists: { readonly owner: Record<string, unknown>; readonly table: Table }[] = []
   const rowsOf = (owner: Record<string, unknown>, table: Table): Record<string, unknown>[] => {
     const known = owner[table.wireKey]

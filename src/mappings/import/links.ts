@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Column, Mask } from '../../datamodel/model.ts'
 import type { FoundByValue, WantedValues } from '../../objects/service.ts'
-import type { WantedLink } from './assemble.ts'
+import type { LinkRequest } from './assemble.ts'
 import type { Value } from './convert.ts'
 
 export interface LinkDeps {
   readonly find: (wanted: readonly WantedValues[]) => Promise<readonly (readonly FoundByValue[])[]>
   /** The mask that new objects of the type are made with in a pool. */
-  readonly maskOf: (target: WantedLink['target'], pool: number | null) => Mask
+  readonly maskOf: (target: LinkRequest['target'], pool: number | null) => Mask
   /** Where new objects behind the link go; null: they have no pool, so those of types with pools cannot be made. */
   readonly poolOf: (link: Column) => number | null
 }
@@ -19,7 +19,7 @@ type Texts = Readonly<Record<string, string>>
  * whatever the file has in the other columns. If several have the same key, the other columns decide. Files that are
  * mapped together share new objects.
  */
-export async function resolveLinks(links: readonly WantedLink[], deps: LinkDeps): Promise<void> {
+export async function resolveLinks(links: readonly LinkRequest[], deps: LinkDeps): Promise<void> {
   const named = links.filter(({ values }) => values[0] !== undefined)
   const groups = [...Map.groupBy(named, ({ columns }) => columns[0] as Column)]
   const wanted = groups.map(([column, list]) => ({
@@ -60,7 +60,7 @@ function candidatesByText(column: Column, found: readonly FoundByValue[]): Reado
   return byText
 }
 
-function chosen(link: WantedLink, byText: ReadonlyMap<string, FoundByValue[]>): FoundByValue | undefined {
+function chosen(link: LinkRequest, byText: ReadonlyMap<string, FoundByValue[]>): FoundByValue | undefined {
   const [key] = link.columns
   const candidates = new Set(textsOf(link.values[0]).flatMap((text) => byText.get(text) ?? []))
   const fitting = [...candidates].filter((one) => key && agrees(link.values[0], one.valueOf(key), true))
@@ -84,13 +84,13 @@ function isTexts(value: unknown): value is Texts {
   return typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'string')
 }
 
-function existing({ target }: WantedLink, { systemObjectId, id }: FoundByValue): Record<string, unknown> {
+function existing({ target }: LinkRequest, { systemObjectId, id }: FoundByValue): Record<string, unknown> {
   return { _objecttype: target.name, _system_object_id: systemObjectId, [target.name]: { _id: id } }
 }
 
 /** Null where the mask does not allow writing the columns, or the object would have no pool. */
 function created(
-  { link, target, columns, values }: WantedLink,
+  { link, target, columns, values }: LinkRequest,
   { maskOf, poolOf }: LinkDeps,
   made: Map<string, Record<string, unknown>>,
 ): Record<string, unknown> | null {

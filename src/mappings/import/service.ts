@@ -15,7 +15,7 @@ import { fieldsOf } from '../profiles.ts'
 import { definedBy, readConfigs } from '../recipes.ts'
 import type { MappingService } from '../service.ts'
 import { type AskDeps, askRecipes } from './ask-recipes.ts'
-import { assemble, type Target, type WantedLink } from './assemble.ts'
+import { assemble, type LinkRequest, type Target } from './assemble.ts'
 import { resolveLinks } from './links.ts'
 import { type Reading, type TagReader, tagReader } from './read-tags.ts'
 
@@ -91,7 +91,7 @@ export function createMetadataImport(deps: ImportDeps): MetadataImport {
     const saidOf = await askRecipes(deps, actor, asking, files)
     const languages = deps.languages()
     const objects = new Map<number, object>()
-    const links: WantedLink[] = []
+    const links: LinkRequest[] = []
     const ends: (() => void)[] = []
     const yielder = createYielder()
     for (const id of ids) {

@@ -10,8 +10,9 @@ import { AppError } from '../../platform/errors.ts'
 import { type Form, required } from '../../platform/http/form.ts'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
 import {
+  type AnonymousQuotas,
+  type DirectoryStatusService,
   DirectoryUnavailable,
-  type DirectoryWords,
   deviceOf,
   findAccess,
   guestUserId,
@@ -32,7 +33,6 @@ import {
   type SignedIn,
   type SignIn,
   type SingleSignOn,
-  type Strangers,
   userAgentOf,
   type Visit,
 } from '../../signin/service.ts'
@@ -66,8 +66,8 @@ export interface AuthorizeDependencies {
   basePath: string
   aliases: readonly string[]
   keepLogins: KeepLogins
-  words: Pick<DirectoryWords, 'now'>
-  strangers: Strangers
+  words: Pick<DirectoryStatusService, 'now'>
+  strangers: AnonymousQuotas
   clock: () => Date
 }
 

@@ -2,7 +2,7 @@ import type { BaseConfigService } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { OAuthError } from '../../platform/http/oauth-error.ts'
 import type { Db } from '../../platform/postgres/db.ts'
-import { guestUserId, type Sessions, type Strangers } from '../../signin/service.ts'
+import { type AnonymousQuotas, guestUserId, type Sessions } from '../../signin/service.ts'
 import { requestedScopes } from '../scopes.ts'
 import type { Grant } from './grant.ts'
 
@@ -10,7 +10,7 @@ export interface ClientCredentialsOptions {
   db: Db
   baseConfig: BaseConfigService
   sessions: Sessions
-  strangers: Strangers
+  strangers: AnonymousQuotas
 }
 
 /**

@@ -8,10 +8,10 @@ import { confirmTasks, type Task } from '../../platform/values/tasks.ts'
 import type { Confirmation } from '../../transitions/service.ts'
 import { invalidValue } from '../content/values.ts'
 import {
-  assertAsSeen,
+  assertUnchangedSince,
   type CallbackOutcome,
   type Change,
-  nothingSaid,
+  noCallbackRan,
   runCallbacks,
 } from '../save/callbacks/run-callbacks.ts'
 import { newContext, type ObjectDeps, type SaveContext } from '../save/context.ts'
@@ -71,7 +71,7 @@ export async function runDeleteCallbacks(
   { dryRun, deadline }: { readonly dryRun: boolean; readonly deadline: Deadline },
 ): Promise<CallbackOutcome> {
   const { policy } = options
-  if (policy === undefined || policy === 'create_collection') return nothingSaid
+  if (policy === undefined || policy === 'create_collection') return noCallbackRan
   const kind = policy === 'undelete' || policy === 'purge' ? policy : 'remove'
   const triples = body.map(parseTriple)
   const look: Change['look'] = async (context, _said, consider) => {
@@ -115,7 +115,7 @@ export async function deleteObjects(
   const prepared = await prepare(context, named, policy)
   const { deleted, cleared } = prepared
   if (policy === 'purge') {
-    assertAsSeen(context, deleted, callbackOutcome)
+    assertUnchangedSince(context, deleted, callbackOutcome)
     await purgeObjects(context, named.objects, { logged: !options.dryRun })
     return done(policy, prepared)
   }

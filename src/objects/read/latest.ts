@@ -8,17 +8,23 @@ import { retain } from '../../platform/memory/buffer-ownership.ts'
 import type { World } from '../../platform/postgres/snapshot.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { type Reader, readerOf } from '../masks/reader.ts'
-import { type Known, nothingKnown, type RenderItem, type RenderOptions, reverseKey } from '../render/render.ts'
+import {
+  nothingPreloaded,
+  type PreloadedObjects,
+  type RenderItem,
+  type RenderOptions,
+  reverseKey,
+} from '../render/render.ts'
 import type { Address } from '../stored/load.ts'
 import type { Head, Loaded } from '../stored/rows.ts'
-import { createObjectCache, type Found } from './object-cache.ts'
+import { type CachedObject, createObjectCache } from './object-cache.ts'
 import { hasShortLinks, isDeep } from './options.ts'
 import type { Nearby, ReadDeps, RenderPages } from './render-pages.ts'
 import { createResponseCache, hasDatedGrants, type Sources, Watched } from './response-cache.ts'
 
 /** An object in its latest version that the caller may see with the mask, with the data around it that is known. */
 interface Latest extends RenderItem {
-  readonly known: Known
+  readonly known: PreloadedObjects
   /** It is requested repeatedly. */
   readonly kept: boolean
 }
@@ -47,7 +53,7 @@ export function createLatest(
     return found && allow(caller, mask, found.object) ? latestOf(found, mask) : null
   }
 
-  function latestOf({ object, heads, absent, kept }: Found, mask: Mask): Latest {
+  function latestOf({ object, heads, absent, kept }: CachedObject, mask: Mask): Latest {
     return { object, mask, known: { heads, below: noneBelow(object, absent) }, kept }
   }
 
@@ -60,7 +66,7 @@ export function createLatest(
         needs,
       )
       const below = known?.absent.flatMap(({ object, columns }) => [...noneBelow(object, columns)])
-      return known ? { heads: known.heads, below: new Map(below) } : nothingKnown
+      return known ? { heads: known.heads, below: new Map(below) } : nothingPreloaded
     },
   }
 
@@ -152,7 +158,7 @@ export function createLatest(
 }
 
 /** Reverse fields without objects. */
-function noneBelow({ systemObjectId }: Head, columns: readonly number[]): Known['below'] {
+function noneBelow({ systemObjectId }: Head, columns: readonly number[]): PreloadedObjects['below'] {
   return new Map(columns.map((column) => [reverseKey(column, systemObjectId), []]))
 }
 

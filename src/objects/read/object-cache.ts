@@ -26,7 +26,7 @@ export interface Needs {
   readonly reverses: boolean
 }
 
-export interface Found {
+export interface CachedObject {
   readonly object: Loaded
   /** The heads of its parents and, when needed, of the objects that it links to. */
   readonly heads: readonly Head[]
@@ -107,7 +107,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
       address: { readonly by: Address['by']; readonly id: number },
       reader: Reader,
       needs: Needs,
-    ): Promise<Found | null> {
+    ): Promise<CachedObject | null> {
       begin(model)
       const reverseColumns = needs.reverses ? reader.reverseColumns : []
       const remembered = await check(table, address, reader, needs, reverseColumns)
@@ -170,7 +170,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
       ids: readonly number[],
       readerOf: (object: Loaded) => Reader | null,
       needs: Needs,
-    ): Promise<Found[] | null> {
+    ): Promise<CachedObject[] | null> {
       begin(model)
       const known: { entry: Entry<Loaded>; around: readonly number[]; columns: readonly number[] }[] = []
       for (const id of ids) {
@@ -223,7 +223,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     model: Model,
     { object, around, reverses }: LoadedOne,
     reverseColumns: readonly number[],
-  ): Promise<Found> {
+  ): Promise<CachedObject> {
     const absent = reverseColumns.filter((column) => !reverses.has(column))
     const heads = await headsById(model, around.keys(), around)
     return { object, heads: [...heads.values()], absent, kept: objects.has(object.systemObjectId) }

@@ -12,7 +12,7 @@ import type { CallerRights } from '../../rights/service.ts'
 import type { Wire } from '../masks/reader.ts'
 import type { AnswerLimits } from '../render/parts.ts'
 import {
-  type Known,
+  type PreloadedObjects,
   type RenderDeps,
   type RenderItem,
   type RenderMore,
@@ -52,7 +52,7 @@ const mostRemembered = 1000
 export interface Nearby {
   /** Heads of objects, in no order. */
   heads(model: Model, ids: readonly number[]): Promise<readonly Head[]>
-  around(model: Model, items: readonly Shown[], needs: Needs): Promise<Known>
+  around(model: Model, items: readonly Shown[], needs: Needs): Promise<PreloadedObjects>
 }
 
 export interface PagesMore extends RenderMore {

@@ -18,14 +18,14 @@ import { loadInheritance } from './inheritance.ts'
 import { topNesting } from './nesting.ts'
 import { renderObject } from './object.ts'
 import { type AnswerLimits, contentBytes, frameBytes, shortBytes } from './parts.ts'
-import { type Known, nothingKnown, type Run, type RunBase, type Shown, startRun } from './run.ts'
+import { nothingPreloaded, type PreloadedObjects, type Run, type RunBase, type Shown, startRun } from './run.ts'
 import { shortObject } from './system-fields.ts'
 
 export {
   defaultOptions,
-  type Known,
   maySee,
-  nothingKnown,
+  nothingPreloaded,
+  type PreloadedObjects,
   type RenderDeps,
   type RenderOptions,
   reverseKey,
@@ -43,7 +43,7 @@ export type Shape = (wire: Wire, item: RenderItem) => Wire
 
 /** Additional inputs of a rendering. */
 export interface RenderMore {
-  readonly known?: Known | undefined
+  readonly known?: PreloadedObjects | undefined
   readonly shape?: Shape | undefined
   /** Gets the JSON of each item, in their order; then the answer itself is an empty list. */
   readonly each?: ((text: string) => void) | undefined
@@ -54,7 +54,7 @@ export async function renderAnswer(
   base: RunBase,
   limits: AnswerLimits,
   pages: AsyncIterable<readonly RenderItem[]> | Iterable<readonly RenderItem[]>,
-  { known = nothingKnown, shape, each }: RenderMore = {},
+  { known = nothingPreloaded, shape, each }: RenderMore = {},
 ): Promise<JsonAnswer> {
   const run = startRun(base, limits, known)
   for await (const items of pages) {
@@ -77,7 +77,7 @@ export async function renderValues(
   base: RunBase,
   limits: AnswerLimits,
   items: readonly RenderItem[],
-  { known = nothingKnown, shape }: Pick<RenderMore, 'known' | 'shape'> = {},
+  { known = nothingPreloaded, shape }: Pick<RenderMore, 'known' | 'shape'> = {},
 ): Promise<{ readonly values: readonly Wire[]; readonly short: number }> {
   const run = startRun(base, limits, known)
   const tops = await renderPage(run, items, shape)

@@ -146,7 +146,7 @@ export interface Run {
    * The data that links and empty reverse fields of these objects need, in their latest versions; null: it is not loaded in
    * advance.
    */
-  readonly aroundOf: ((items: readonly Shown[]) => Promise<Known>) | null
+  readonly aroundOf: ((items: readonly Shown[]) => Promise<PreloadedObjects>) | null
 }
 
 /** An object with its content, and the mask that shapes it. */
@@ -156,13 +156,13 @@ export interface Shown {
 }
 
 /** Data that is known before anything is loaded. */
-export interface Known {
+export interface PreloadedObjects {
   readonly heads: readonly Head[]
   /** The objects below others, by `reverseKey`, in the order of siblings. */
   readonly below: ReadonlyMap<string, readonly Loaded[]>
 }
 
-export const nothingKnown: Known = { heads: [], below: new Map() }
+export const nothingPreloaded: PreloadedObjects = { heads: [], below: new Map() }
 
 /** The objects below one object, registered by a reverse field. */
 export interface ReverseWant {
@@ -186,7 +186,7 @@ export type RunBase = Pick<
   'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options' | 'yielder' | 'headsOf' | 'aroundOf'
 >
 
-export function startRun(base: RunBase, limits: AnswerLimits, { heads, below }: Known): Run {
+export function startRun(base: RunBase, limits: AnswerLimits, { heads, below }: PreloadedObjects): Run {
   return {
     ...base,
     parts: new AnswerParts(limits),

@@ -8,7 +8,7 @@ import { renderOptions } from '../read/options.ts'
 import { headOf, inPages } from '../read/pages.ts'
 import { createRenderStream, type ReadDeps, type RenderPages } from '../read/render-pages.ts'
 import type { FormatName } from '../render/formats.ts'
-import type { Known, RenderItem, Shape } from '../render/render.ts'
+import type { PreloadedObjects, RenderItem, Shape } from '../render/render.ts'
 import type { Loaded } from '../stored/rows.ts'
 import { showable } from './disclosure.ts'
 import type { SavedObject } from './outcome.ts'
@@ -18,7 +18,7 @@ interface SavedContext {
   readonly fileDays?: number | undefined
   readonly shape?: Shape | undefined
   readonly deadline?: Deadline
-  readonly known?: Known
+  readonly known?: PreloadedObjects
 }
 
 /** Answers about changed objects, before and after they are written. */

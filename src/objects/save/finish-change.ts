@@ -1,6 +1,6 @@
 import type { Task } from '../../platform/values/tasks.ts'
 import type { Confirmation, RunRequest } from '../../transitions/service.ts'
-import { assertAsked, assertAsSeen, type CallbackOutcome } from './callbacks/run-callbacks.ts'
+import { assertAsked, assertUnchangedSince, type CallbackOutcome } from './callbacks/run-callbacks.ts'
 import type { SaveContext } from './context.ts'
 import type { Item } from './item.ts'
 import { type WriteOptions, writeAll } from './write/all.ts'
@@ -29,12 +29,12 @@ export async function finishChange(
   items: readonly Item[],
   { callbackOutcome, confirmTransition, trigger, check, ask, events, write = whole }: ChangeOptions,
 ): Promise<readonly Task[]> {
-  assertAsSeen(context, items, callbackOutcome)
+  assertUnchangedSince(context, items, callbackOutcome)
   const transitions = await context.deps.runTransitions(context.tx, context.actor, items, confirmTransition, trigger)
   assertAsked(items, transitions.asked, callbackOutcome)
   await check?.()
   // Objects that were added since.
-  assertAsSeen(context, items, callbackOutcome)
+  assertUnchangedSince(context, items, callbackOutcome)
   const tasks = await ask(transitions.confirmation)
   if (tasks.length > 0) return tasks
   await writeAll(context, items, write)

@@ -1,5 +1,5 @@
 import { forEachLink } from '../content/links.ts'
-import { type Known, reverseKey } from '../render/run.ts'
+import { type PreloadedObjects, reverseKey } from '../render/run.ts'
 import type { Operation, StoredObject } from '../stored/content.ts'
 import { guardOf, type Head, type Loaded } from '../stored/rows.ts'
 import type { SaveContext } from './context.ts'
@@ -45,12 +45,12 @@ function loaded(object: StoredObject): Loaded {
 }
 
 /** Heads of the saved objects and of the objects that they link to, and the objects below those of `shown`. */
-export async function knownAfter(
+export async function preloadSaved(
   context: SaveContext,
   items: readonly Item[],
   shown: readonly Item[],
   attached: readonly Attached[] | null,
-): Promise<Known> {
+): Promise<PreloadedObjects> {
   const { model, targets, yielder } = context
   const saved = new Map<number, Loaded>()
   for (const item of items) {

@@ -7,20 +7,20 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { createYielder, mapYielding } from '../../platform/process/cooperative-yield.ts'
 import { confirmTask, confirmTasks, type Task } from '../../platform/values/tasks.ts'
 import { invalidValue } from '../content/values.ts'
-import type { Known } from '../render/run.ts'
+import type { PreloadedObjects } from '../render/run.ts'
 import type { SaveCallback } from './callbacks/model.ts'
 import { type CallbackReplacements, withReplacements } from './callbacks/replace.ts'
-import { type CallbackOutcome, nothingSaid, runCallbacks } from './callbacks/run-callbacks.ts'
+import { type CallbackOutcome, noCallbackRan, runCallbacks } from './callbacks/run-callbacks.ts'
 import { type Completed, checkResult, completeItems, followers } from './complete.ts'
 import { newContext, type ObjectDeps, type SaveContext } from './context.ts'
 import { applyEdits } from './edits/apply.ts'
 import { finishChange } from './finish-change.ts'
 import type { Item } from './item.ts'
 import { onCurrentModel } from './on-current-model.ts'
-import { asStored, knownAfter, type SavedObject } from './outcome.ts'
+import { asStored, preloadSaved, type SavedObject } from './outcome.ts'
 import { prepareItems } from './prepare.ts'
 import { type Ignored, ignoredParts } from './request/ignored.ts'
-import { madeByLinks } from './request/made-links.ts'
+import { newLinkedDrafts } from './request/made-links.ts'
 import { maxBatch, parsePayload } from './request/payload.ts'
 import { syncBidirectional } from './rules/bidirectional.ts'
 import { checkConstraints } from './rules/constraints.ts'
@@ -61,7 +61,7 @@ export type SaveResult = { /** The parts of the payload without effect. */ reado
       readonly saved: readonly SavedObject[]
       readonly written: readonly number[]
       /** The data around them, as far as the save knows it. */
-      readonly around: () => Promise<Known>
+      readonly around: () => Promise<PreloadedObjects>
     }
 )
 
@@ -86,7 +86,7 @@ export async function runSaveCallbacks(
 ): Promise<CallbackOutcome> {
   const { actor, body, options } = request
   assertOptions(actor, options)
-  if (options.skipPlugins) return nothingSaid
+  if (options.skipPlugins) return noCallbackRan
   const { dryRun } = options
   return runCallbacks(deps, {
     kind: 'save',
@@ -147,7 +147,7 @@ async function prepare(
   const { deps, model, yielder } = context
   const payload = { model, databaseName: deps.config.databaseName, partial: options.partial }
   const drafts = withReplacements(payload, await parsePayload(payload, objecttype, body, yielder), said)
-  const made = await madeByLinks(payload, drafts, (uuids) => storedUuids(context.tx, uuids))
+  const made = await newLinkedDrafts(payload, drafts, (uuids) => storedUuids(context.tx, uuids))
   if (drafts.length + made.length > maxBatch) throw invalidValue('body', drafts.length, `at most ${maxBatch} objects`)
   const { items, linkers } = await prepareItems(context, [...drafts, ...made], { below: !options.skipReverseNested })
   const sent = items.slice(0, drafts.length)
@@ -187,7 +187,7 @@ async function save(context: SaveContext, request: SaveRequest, callbackOutcome:
   await collect(context, sent, options, await settleShares(context, shares, options))
   const written = items.filter((item) => item.changed).map((item) => item.systemObjectId)
   const saved = await mapYielding(sent, (item) => ({ item, object: asStored(context, item) }), yielder)
-  const around = () => knownAfter(context, items, sent, attached)
+  const around = () => preloadSaved(context, items, sent, attached)
   return { kind: 'done', saved, written, ignored, around }
 }
 

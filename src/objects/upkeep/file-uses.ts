@@ -23,7 +23,7 @@ const mostPerFile = 1000
  * Objects that have the files, in their latest version or an old one, as far as the caller may read the object and one of its masks
  * there shows the column: a file in a hidden column cannot be reached by guessing numbers.
  */
-export async function seenUses(
+export async function visibleUses(
   context: { readonly deps: MaskDeps; readonly model: Model; readonly rights: CallerRights },
   from: Queryable,
   fileIds: readonly number[],

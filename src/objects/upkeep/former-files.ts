@@ -1,6 +1,6 @@
 import { type EventLog, janitorRun } from '../../events/service.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import { holderOf, type PolicyHolders, saidByHolders } from './janitor-policies.ts'
+import { holderOf, type PolicyHolders, policyByHolder } from './janitor-policies.ts'
 
 /**
  * Files that former versions of objects, and objects in the trash, need not keep: they are given up like the files of purged
@@ -32,7 +32,7 @@ interface Said extends PolicyHolders {
 export function linkPolicies({ removal, ...holders }: Said): LinkPolicy[] {
   const { keep_count_history_versions, keep_days_history_versions } = removal.file_link_delete
   const general = { days: keep_days_history_versions, count: keep_count_history_versions, trashed: null }
-  return saidByHolders(holders, 'file_link_delete', removal.allow_overwrite)
+  return policyByHolder(holders, 'file_link_delete', removal.allow_overwrite)
     .map(({ holder, said }) =>
       said
         ? {

@@ -37,7 +37,7 @@ export const holderOf = `coalesce('p' || o.pool_id, 't' || o.objecttype)`
  * The setting of each holder for one matter; undefined: the base configuration applies. It always applies where `overwrite` does
  * not allow holders to change it. The setting of a pool also applies to pools below it, unless they have their own.
  */
-export function saidByHolders<K extends keyof JanitorPolicy>(
+export function policyByHolder<K extends keyof JanitorPolicy>(
   { pools, objecttypes }: PolicyHolders,
   matter: K,
   overwrite: boolean,

@@ -7,13 +7,13 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import { createPeriodic } from '../../platform/process/periodic.ts'
 import { purgeObjects } from '../delete/purge.ts'
-import { assertAsSeen, runCallbacks } from '../save/callbacks/run-callbacks.ts'
+import { assertUnchangedSince, runCallbacks } from '../save/callbacks/run-callbacks.ts'
 import { newContext, type ObjectDeps, type SaveContext } from '../save/context.ts'
 import { itemOf } from '../save/item.ts'
 import { onCurrentModel } from '../save/on-current-model.ts'
 import { inTransaction } from '../save/transaction.ts'
 import { lockObjects } from '../save/write/store.ts'
-import { holderOf, type PolicyHolders, saidByHolders } from './janitor-policies.ts'
+import { holderOf, type PolicyHolders, policyByHolder } from './janitor-policies.ts'
 
 /**
  * Purges objects that have been in the trash for as long as the settings of their pool, or of their object type without pools,
@@ -44,7 +44,7 @@ interface Said extends PolicyHolders {
 
 /** The policies that purge any objects. */
 export function purgePolicies({ removal, ...holders }: Said): PurgePolicy[] {
-  return saidByHolders(holders, 'object_purge', removal.allow_overwrite).flatMap(({ holder, said }) => {
+  return policyByHolder(holders, 'object_purge', removal.allow_overwrite).flatMap(({ holder, said }) => {
     const { min_deleted_days: days } = said ?? removal.object_purge
     return days === null ? [] : { holder, days }
   })
@@ -139,7 +139,7 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
       })
       const found = [...(await lockObjects(context, context.ids, { forDelete: true })).values()]
       if (found.length === 0) return
-      assertAsSeen(
+      assertUnchangedSince(
         context,
         found.map((object) => itemOf(object, 'delete')),
         callbackOutcome,

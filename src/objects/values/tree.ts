@@ -90,7 +90,7 @@ export interface FilePlace {
 }
 
 /** The versions of a file to write. */
-export interface ToldFile {
+export interface WrittenFile {
   /**
    * Versions by their names, with their place: beside the written file (`path`) or at the service (`url`). Other versions are left
    * out.
@@ -99,7 +99,7 @@ export interface ToldFile {
 }
 
 /** Null: the file is left out. */
-export type FileChoice = (file: ShownFile, place: FilePlace) => ToldFile | null
+export type FileChoice = (file: ShownFile, place: FilePlace) => WrittenFile | null
 
 export interface TreeContext {
   readonly model: Pick<Model, 'objecttypes'>
@@ -246,7 +246,7 @@ function versionsOf({ versions }: Wire): VersionTree[] {
 }
 
 /** Versions have the order of the choice, including versions that the service does not have. */
-function toldVersions(versions: readonly VersionTree[], { versions: told }: ToldFile): VersionTree[] {
+function toldVersions(versions: readonly VersionTree[], { versions: told }: WrittenFile): VersionTree[] {
   return Object.entries(told).map(([name, where]) => {
     const { wire = {} } = versions.find((one) => one.name === name) ?? {}
     return { name, wire, ...where }

@@ -54,11 +54,11 @@ export async function keepPictures(tx: Tx, files: PictureFiles, changes: readonl
 }
 
 /** Files by id, as readers of the users may see them. */
-export type LookAtPictures = (actor: Actor, ids: readonly number[]) => Promise<ReadonlyMap<number, object>>
+export type ReadPictures = (actor: Actor, ids: readonly number[]) => Promise<ReadonlyMap<number, object>>
 
 /** Fills in the pictures of users, with addresses that can be opened. */
 export async function withPictures(
-  look: LookAtPictures,
+  look: ReadPictures,
   actor: Actor,
   users: readonly UserOutput[],
 ): Promise<UserOutput[]> {

@@ -8,7 +8,7 @@ import { flag, isOn } from '../../platform/http/query.ts'
 import { isStrict } from '../../platform/http/query-names.ts'
 import { TaskList } from '../../platform/values/tasks.ts'
 import { IdParams, UserBatch, UserOutput, UserQuery } from '../schema.ts'
-import { type LookAtPictures, withPictures } from './pictures.ts'
+import { type ReadPictures, withPictures } from './pictures.ts'
 import type { Answer, UserService } from './service.ts'
 
 const tags = ['user']
@@ -54,7 +54,7 @@ function assertAnswer(request: FastifyRequest, reply: FastifyReply, confirm: str
 export function registerUserRoutes(
   app: HttpApp,
   { users }: { users: UserService },
-  lookAtPictures: LookAtPictures,
+  lookAtPictures: ReadPictures,
 ): void {
   const shown = (actor: Actor, found: UserOutput[]): Promise<UserOutput[]> => withPictures(lookAtPictures, actor, found)
 

@@ -3,7 +3,7 @@ import { type AppError, type ErrorBody, errorBody } from '../errors.ts'
 import { withoutSecrets } from '../secrets/secret-forms.ts'
 import { scrubbed, scrubText, secretsIn } from '../secrets/secrets.ts'
 import { checkBodyNames, learnBodyNames } from './body/names.ts'
-import { keepAsAsked } from './cache-headers.ts'
+import { applyCacheSeconds } from './cache-headers.ts'
 import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
 import type { ParameterRules, Surface } from './surface.ts'
 
@@ -39,7 +39,7 @@ function parameterRules(requestTokens: readonly string[]): ParameterRules {
     checkQuery: checkQueryNames,
     checkBody: checkBodyNames,
     async present(request, reply, payload) {
-      keepAsAsked(request, reply, requestTokens)
+      applyCacheSeconds(request, reply, requestTokens)
       return prettyJson(request, reply, payload)
     },
   }

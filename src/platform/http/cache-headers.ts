@@ -5,7 +5,7 @@ const notKept = 'no-store, no-cache'
 const keptAnswers = [200, 206, 304]
 
 /** A hook before the answer: caches must not store answers without a `Cache-Control` header. */
-export async function keptByNobody(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+export async function preventCaching(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
   if (request.method === 'GET' && !reply.hasHeader('Cache-Control')) reply.header('Cache-Control', notKept)
   return payload
 }
@@ -15,7 +15,11 @@ export async function keptByNobody(request: FastifyRequest, reply: FastifyReply,
  * to a caller without a token is cached publicly, with `Vary` on the headers that identify a caller (`requestTokens`), so that a
  * cache does not give it to other callers.
  */
-export function keepAsAsked(request: FastifyRequest, reply: FastifyReply, requestTokens: readonly string[]): void {
+export function applyCacheSeconds(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  requestTokens: readonly string[],
+): void {
   const asked = (request.query as Record<string, unknown> | undefined)?.cache_seconds
   if (request.method !== 'GET' || asked === undefined) return
   // Files set their own cache time, which the request may override; `no-store` is never overridden.

@@ -13,7 +13,7 @@ import { drainUnread } from './body/drain.ts'
 import { BodyGate } from './body/gate.ts'
 import { limitsOf } from './body/limits.ts'
 import { createBodyReader } from './body/reader.ts'
-import { keptByNobody } from './cache-headers.ts'
+import { preventCaching } from './cache-headers.ts'
 import { allowOf, createCrossOrigin } from './cross-origin.ts'
 import { type DeclaredRoute, declarationsOf } from './declared-routes.ts'
 import { answerBrokenRequest, createFailureHandler } from './error-responses.ts'
@@ -143,7 +143,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     const rules = rulesOf(request)
     return rules ? rules.present(request, reply, payload) : payload
   })
-  app.addHook('onSend', keptByNobody)
+  app.addHook('onSend', preventCaching)
   app.addHook('onResponse', responseLogger(options.log))
   app.setErrorHandler(sendFailure)
   app.setNotFoundHandler((request, reply) => {

@@ -4,7 +4,7 @@ import { pipeline, type Readable } from 'node:stream'
 import { type SpanFacts, traced } from '../tracing/spans.ts'
 import { type AddressRules, checkedAddresses, pinnedLookup } from './addresses.ts'
 
-export interface Asked {
+export interface OutgoingRequest {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   /** A stream is sent as it arrives, and ends with the exchange. */
@@ -23,7 +23,7 @@ export interface Asked {
  * returned like any other answer.
  * @throws {RefusedAddress} before anything is sent; any other error when there is no answer, including the reason of the signal.
  */
-export async function ask(url: URL, request: Asked): Promise<IncomingMessage> {
+export async function ask(url: URL, request: OutgoingRequest): Promise<IncomingMessage> {
   return traced(
     () => outgoingFacts(request.method, url),
     async (span) => {
@@ -44,7 +44,7 @@ export function outgoingFacts(method: string, { hostname, port }: URL): SpanFact
   return { name: method, kind: 'client', attributes }
 }
 
-async function send(url: URL, request: Asked): Promise<IncomingMessage> {
+async function send(url: URL, request: OutgoingRequest): Promise<IncomingMessage> {
   const { method, rules, signal, patience } = request
   const addresses = await checkedAddresses(url, rules)
   const open = url.protocol === 'https:' ? httpsRequest : httpRequest

@@ -53,7 +53,7 @@ export async function hasCluster(dataDir: string): Promise<boolean> {
 }
 
 /** The traces of an instance in a data folder: names of files and folders that exist and are not empty. */
-export async function lookAtFolder(dataDir: string): Promise<string[]> {
+export async function instanceTraces(dataDir: string): Promise<string[]> {
   const found = await Promise.all(traces.map(async (name) => ((await isTrace(join(dataDir, name))) ? [name] : [])))
   return found.flat()
 }

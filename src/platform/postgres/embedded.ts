@@ -8,7 +8,7 @@ import pg from 'pg'
 import { type InstanceLock, takeInstanceLock } from '../process/instance-lock.ts'
 import { freshFile, giveFolder, readForeign } from '../process/own-folders.ts'
 import { isAlive } from '../process/processes.ts'
-import { assertNoTraces, clusterState, lookAtFolder } from './cluster.ts'
+import { assertNoTraces, clusterState, instanceTraces } from './cluster.ts'
 import { quoteIdentifier } from './db.ts'
 import { fileSystems, type PostgresFolders, preparePostgresFolders, removeOutsideFolders } from './server-files.ts'
 import { postgresSettings, thisMachine } from './settings.ts'
@@ -52,7 +52,7 @@ interface ServerProcess {
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   // Before any file is created in it.
-  const found = await lookAtFolder(options.dataDir)
+  const found = await instanceTraces(options.dataDir)
   const folders = await preparePostgresFolders(options.dataDir)
   const lock = await takeInstanceLock(join(folders.run, 'instance.sock'))
   try {

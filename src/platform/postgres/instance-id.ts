@@ -2,7 +2,7 @@ import { link, lstat, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { readForeign } from '../process/own-folders.ts'
-import { assertNoTraces, lookAtFolder } from './cluster.ts'
+import { assertNoTraces, instanceTraces } from './cluster.ts'
 
 /** A file in the data folder while a restore into it is in progress. */
 const unfinished = 'restore-unfinished'
@@ -34,7 +34,7 @@ export async function assertSameInstance(dsn: string, dataDir: string): Promise<
   if (!found.ours && found.used) {
     throw new Error('the database has tables of something else: set svc.db.dsn to a database for this service alone')
   }
-  if (!found.ours) return assertNoTraces(dataDir, await lookAtFolder(dataDir))
+  if (!found.ours) return assertNoTraces(dataDir, await instanceTraces(dataDir))
   const named = written.trim()
   if (named === '' || named === found.id) return
   throw new Error(

@@ -55,7 +55,7 @@ export async function findOnDisk(paths: readonly string[], log: Logger): Promise
 }
 
 /** Registers the found plugins; new plugins are off. A plugin with the name of an installed one is left out. */
-export async function registerFound(
+export async function registerPlugins(
   { db, bus, folders, log }: { db: Db; bus: Bus; folders: Pick<Folders, 'ofDisk'>; log: Logger },
   found: readonly FoundOnDisk[],
 ): Promise<void> {

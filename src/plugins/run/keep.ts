@@ -15,7 +15,7 @@ export type KeptAnswer =
   | { readonly kind: 'answer'; readonly body: unknown; readonly errors: string }
   | { readonly kind: 'failed'; readonly reason: string; readonly errors: string }
 
-export interface KeptCall {
+export interface PersistentCall {
   /** Identifies the processes that may serve the call: those of one callback of one version of a plugin. */
   readonly key: string
   /** The command for a new process. */
@@ -53,7 +53,7 @@ export function createKeptProcesses() {
     }
   }, longestIdle / 4).unref()
 
-  async function start({ start: begin }: KeptCall, key: string): Promise<Kept> {
+  async function start({ start: begin }: PersistentCall, key: string): Promise<Kept> {
     const { command, folder } = await begin()
     const child = startForeign({
       command,
@@ -116,7 +116,7 @@ export function createKeptProcesses() {
     }
   }
 
-  async function ask(kept: Kept, call: KeptCall): Promise<KeptAnswer> {
+  async function ask(kept: Kept, call: PersistentCall): Promise<KeptAnswer> {
     const { promise, resolve } = Promise.withResolvers<{ line: Buffer } | { reason: string }>()
     kept.said = []
     kept.size = 0
@@ -160,7 +160,7 @@ export function createKeptProcesses() {
 
   return {
     /** Passes the call to an idle process, or to a new one. */
-    async call(call: KeptCall): Promise<KeptAnswer> {
+    async call(call: PersistentCall): Promise<KeptAnswer> {
       if (closed || call.signal.aborted) return { kind: 'failed', reason: 'was stopped', errors: '' }
       const kept = idle.get(call.key)?.pop() ?? (await start(call, call.key))
       const answer = await ask(kept, call)

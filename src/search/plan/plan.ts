@@ -18,7 +18,7 @@ import type { FoundTerm, FoundTerms, TermQuery } from './terms.ts'
 export type PublishedBy = '_id' | 'collector' | 'publish_uri'
 
 /** Ids of the collections that a caller may see; null: all of them. */
-export type SeenCollections = readonly number[] | null
+export type VisibleCollections = readonly number[] | null
 
 /** The interpretation of the string of a text element. */
 export type TextMode = 'fulltext' | 'token' | 'wildcard'
@@ -111,7 +111,7 @@ export type Clause =
       readonly is: 'collected'
       readonly ids: readonly number[]
       readonly none: boolean
-      readonly seen: SeenCollections
+      readonly seen: VisibleCollections
     }
   /** Objects with a publish record that has one of the values in the member; `none`: also objects without any record. */
   | {
@@ -214,7 +214,7 @@ export type FacetField =
       readonly steps?: readonly LinkStep[]
     }
   | { readonly kind: 'objecttype' | 'pool' | 'tags' | 'owner' }
-  | { readonly kind: 'collections'; readonly seen: SeenCollections }
+  | { readonly kind: 'collections'; readonly seen: VisibleCollections }
   /** By the platforms of publish records. */
   | { readonly kind: 'collectors' }
 

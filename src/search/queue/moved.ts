@@ -33,4 +33,4 @@ export async function readMoved(db: Queryable, momentSql: string | null): Promis
 }
 
 /** Beyond this number of moved objects, they are not checked one by one: only callers who see everything find them. */
-export const mostLookedAt = 2000
+export const mostMoved = 2000

@@ -1,7 +1,7 @@
 /** The context and helpers that all kinds of elements share. */
 import type { Table } from '../../datamodel/model.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from '../plan/fields.ts'
-import type { Clause, SearchScope, SeenCollections } from '../plan/plan.ts'
+import type { Clause, SearchScope, VisibleCollections } from '../plan/plan.ts'
 import type { TimeZone } from './moments.ts'
 import type { Fields } from './read.ts'
 import type { AlikeFiles } from './similar.ts'
@@ -30,7 +30,7 @@ export interface ElementContext {
   /** The objects of the type that fulfil a condition and that the caller may read. */
   readonly scopeOf: (target: Table, where: Clause) => SearchScope
   /** The collections that the caller may see; empty where the request names none. */
-  readonly collections: SeenCollections
+  readonly collections: VisibleCollections
   readonly poolByReference: PoolByReference
   /** Number of steps through links in the whole request, so far. */
   readonly links: { count: number }

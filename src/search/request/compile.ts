@@ -3,7 +3,7 @@ import type { Model, Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { FieldVisibility } from '../plan/field-visibility.ts'
 import { fieldsOf } from '../plan/fields.ts'
-import type { SearchEngine, SearchPlan, SearchScope, SeenCollections } from '../plan/plan.ts'
+import type { SearchEngine, SearchPlan, SearchScope, VisibleCollections } from '../plan/plan.ts'
 import { type AggregationRequest, aggregationRequests } from './aggregations.ts'
 import type { ElementContext, PoolByReference } from './clauses.ts'
 import { elementsClause } from './elements.ts'
@@ -29,7 +29,7 @@ export interface CompileContext {
   readonly alike: AlikeFiles
   readonly synonyms: readonly LanguageSynonyms[]
   /** The collections that the caller may see, if the request uses any (`namesCollections`). */
-  readonly collections: SeenCollections
+  readonly collections: VisibleCollections
   readonly poolByReference: PoolByReference
   readonly isSortValue: SearchEngine['isSortValue']
   readonly moment: SearchPlan['moment']

@@ -1,7 +1,7 @@
 /** `in` elements: a field and its accepted values. */
 import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
-import type { Clause, PublishedBy, SeenCollections } from '../plan/plan.ts'
+import type { Clause, PublishedBy, VisibleCollections } from '../plan/plan.ts'
 import { or, type PoolByReference } from './clauses.ts'
 import { exactRange, type TimeZone } from './moments.ts'
 import { type Named, notAllowed, type SystemName } from './names.ts'
@@ -15,7 +15,7 @@ interface ValueContext {
   readonly zone: TimeZone
   /** The second half of the global ids of this instance. */
   readonly databaseName: string
-  readonly collections: SeenCollections
+  readonly collections: VisibleCollections
   readonly poolByReference: PoolByReference
   /** The index about rows can only tell that some row has one of the values. */
   readonly inRows: (field: SearchField, clause: Clause) => Clause

@@ -4,7 +4,7 @@ import { fieldsOf } from '../plan/fields.ts'
 import type { Clause, SearchPlan } from '../plan/plan.ts'
 import type { SearchRequest } from '../schema.ts'
 import { counting, type SuggestContext, textElement, typesOf, withWhere } from './context.ts'
-import { lookedFor } from './patterns.ts'
+import { searchVariants } from './patterns.ts'
 
 /** The number of matching objects among which linked ones are looked for. */
 const mostFitting = 1000
@@ -44,7 +44,7 @@ async function fitting(
   limit: number,
   { request, engine, compile, time }: SuggestContext,
 ): Promise<readonly number[]> {
-  for (const looked of lookedFor(request)) {
+  for (const looked of searchVariants(request)) {
     const search = looked.map(({ string, mode, phrase }) => ({
       ...textElement(string, ['_fulltext'], request, mode),
       ...(phrase ? { phrase } : {}),

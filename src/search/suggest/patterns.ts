@@ -13,7 +13,7 @@ interface Looked {
  * The variants of a search for the text, the widest first. The next one is used when a pattern matches too many words. Empty: there
  * is nothing to search for.
  */
-export function lookedFor(request: SuggestRequest): readonly (readonly Looked[])[] {
+export function searchVariants(request: SuggestRequest): readonly (readonly Looked[])[] {
   const { tokens_mode: mode = '', tokens_dont_split_query: whole = false, query = '' } = request
   const text = query.trim()
   const found = words(text)

@@ -10,7 +10,7 @@ import type { Clause, SearchPlan } from '../plan/plan.ts'
 import { resolveName } from '../request/names.ts'
 import type { SearchRequest } from '../schema.ts'
 import { counting, type SuggestContext, searchFor, textElement, typedSpan } from './context.ts'
-import { lookedFor } from './patterns.ts'
+import { searchVariants } from './patterns.ts'
 import type { SuggestedValue, SuggestRequest } from './schema.ts'
 import { isLongEnough } from './typed.ts'
 
@@ -106,7 +106,7 @@ async function matching(
   asked: readonly Asked[],
   { request, engine, time, compile }: ValueContext,
 ): Promise<Matching | null> {
-  for (const looked of lookedFor(request)) {
+  for (const looked of searchVariants(request)) {
     const search = looked.map(({ string, mode, phrase }) => elementOf(asked, { string, mode, phrase }, request))
     try {
       const { plan } = await compile({ ...searchFor(request, search), limit: lookedAt } as SearchRequest)

@@ -10,7 +10,7 @@ import type { Sessions } from '../sessions/service.ts'
 import { groupsByRules, setAutomaticGroups } from './groups.ts'
 import { findingValue, type MappedFields, mappedFields } from './mapping.ts'
 import { type DirectoryKind, DirectoryRefusal, type Mapping, type Person, type Steps } from './model.ts'
-import { keepWord, type Speaker } from './word-store.ts'
+import { type Speaker, storeIdentified } from './status-store.ts'
 
 /** Maximum number of group names for the comparison with rules. */
 const mostNames = 1000
@@ -62,7 +62,7 @@ export function createPeople({ db, events, sessions, principals, clock }: People
         groups.map((group) => group.id),
       )
     const moved = stored ? await join(stored.id) : false
-    if (stored) await keepWord(tx, stored.id, speaker)
+    if (stored) await storeIdentified(tx, stored.id, speaker)
     // After all other statements (see `rehearse`).
     if (stored) assertMayEnter(stored, clock())
     steps.note(stored ? `user ${stored.id} is found by ${by}` : `no user is found by ${by}: one is made`)
@@ -73,7 +73,7 @@ export function createPeople({ db, events, sessions, principals, clock }: People
       await sessions.changed(tx, [id])
       await principals.changed(tx)
     }
-    if (!stored) await keepWord(tx, id, speaker)
+    if (!stored) await storeIdentified(tx, id, speaker)
     return id
   }
 
@@ -169,7 +169,7 @@ export function createPeople({ db, events, sessions, principals, clock }: People
       return db.transaction(async (tx) => {
         const { stored } = await look(tx, kind, by, key, person?.groupNames ?? [])
         await setAutomaticGroups(tx, 0, kind, [])
-        await keepWord(tx, 0, speaker)
+        await storeIdentified(tx, 0, speaker)
         return stored?.id ?? 0
       })
     },

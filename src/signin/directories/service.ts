@@ -14,7 +14,7 @@ import { isPlainLogin } from './ldap/filter.ts'
 import { createLdap } from './ldap/service.ts'
 import { createSteps, DirectoryRefusal, DirectoryUnavailable, type RefusalReason, type Steps } from './model.ts'
 import { createPeople } from './people.ts'
-import type { Word } from './word-store.ts'
+import type { DirectoryStatus } from './status-store.ts'
 
 export interface DirectoryDependencies {
   db: Db
@@ -89,7 +89,7 @@ export function createDirectories(given: DirectoryDependencies) {
     },
 
     /** Whether LDAP still has a user under a name, and lets them in; takes over its data. Needs no password. */
-    async stillHas(userId: number, name: string): Promise<Word> {
+    async stillHas(userId: number, name: string): Promise<DirectoryStatus> {
       const config = baseConfig.get().ldap
       const steps = createSteps()
       steps.note(`is user ${userId} still there?`)

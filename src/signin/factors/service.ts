@@ -12,8 +12,8 @@ import { signInObstacle } from '../../people/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
-import type { Word } from '../directories/word-store.ts'
-import type { DirectoryWords } from '../directories/words.ts'
+import type { DirectoryStatusService } from '../directories/status.ts'
+import type { DirectoryStatus } from '../directories/status-store.ts'
 import type { LoginFlows } from '../flows/flows.ts'
 import type { Login } from '../flows/login.ts'
 
@@ -40,7 +40,7 @@ export interface FactorDependencies {
   passkeys: Passkeys
   mailCodes: MailCodes
   seal: Seal
-  words: Pick<DirectoryWords, 'now'>
+  words: Pick<DirectoryStatusService, 'now'>
   clock: () => Date
 }
 
@@ -90,11 +90,11 @@ const shared: readonly UserType[] = ['anonymous', 'collection']
 /** The result of a sign-in by passkey. `refused`: it was right, but the directory of its user does not let them in. */
 export type PasskeyOutcome =
   | { readonly kind: 'wrong' }
-  | { readonly kind: 'refused'; readonly word: Exclude<Word, 'there'> }
+  | { readonly kind: 'refused'; readonly word: Exclude<DirectoryStatus, 'there'> }
   | { readonly kind: 'right' | 'over'; readonly address: string }
 
 /** Names for the event of a failed sign-in. */
-const directoryErrors: Readonly<Record<Exclude<Word, 'there'>, string>> = {
+const directoryErrors: Readonly<Record<Exclude<DirectoryStatus, 'there'>, string>> = {
   gone: 'left_directory',
   refused: 'refused by the directory',
   stale: 'asked the provider too long ago',

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../../platform/errors.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
+import type { AnonymousQuotas } from '../anonymous-quotas.ts'
 import type { Visit } from '../pages/service.ts'
 import { newToken, tokenHash } from '../sessions/token.ts'
-import type { Strangers } from '../strangers.ts'
 import * as store from './flow-store.ts'
 import type { Login, NewLogin } from './login.ts'
 import { isManaged } from './management.ts'
@@ -19,7 +19,7 @@ export type LoginFlows = ReturnType<typeof createLoginFlows>
 
 export interface LoginFlowDependencies {
   db: Db
-  strangers: Strangers
+  strangers: AnonymousQuotas
   /** The path under which a proxy serves the service. */
   basePath: string
   steps: () => readonly LoginStep[]

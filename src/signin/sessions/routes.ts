@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { type LookAtPictures, withPictures } from '../../people/service.ts'
+import { type ReadPictures, withPictures } from '../../people/service.ts'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import type { SignInService } from '../service.ts'
 import { SessionInfo } from './info.ts'
@@ -38,7 +38,7 @@ const Ended = Type.Object({ ended: Type.Integer({ description: 'how many session
 export function registerSessionRoutes(
   app: HttpApp,
   auth: Pick<SignInService, 'session' | 'sessionOf' | 'ownSessions'>,
-  lookAtPictures: LookAtPictures,
+  lookAtPictures: ReadPictures,
 ): void {
   app.get(
     '/api/v1/user/session',

@@ -14,7 +14,7 @@ import { AppError } from '../../platform/errors.ts'
 import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Bus } from '../../platform/postgres/bus.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
-import { forgetKept } from '../keep-login.ts'
+import { endKeptLogins } from '../keep-login.ts'
 import { actorFrom, compileAccess } from './access.ts'
 import { createSessionCache, type Session } from './cache.ts'
 import * as store from './store.ts'
@@ -164,7 +164,7 @@ export function createSessions({
     const { login, twoFactor = null, idp } = signIn
     const session = { id: sessionId, userId, clientId, scopes, method, remoteAddr, userAgent, browserHash, twoFactor }
     await store.insertSession(tx, session, stored)
-    await store.markSeen(tx, userId)
+    await store.noteLastSeen(tx, userId)
     await store.removeEnded(tx)
     const oldest = most === undefined ? [] : await store.removeOldest(tx, userId, sessionId, most)
     await logEnded(tx, oldest, remoteAddr, 'too_many_sessions')
@@ -256,7 +256,7 @@ export function createSessions({
         const stored = first ? tokens.stored : { ...tokens.stored, refreshHash: null }
         await Promise.all([
           store.addTokens(tx, { id: rotated.sessionId, scopes: rotated.scopes }, stored),
-          store.markSeen(tx, rotated.userId),
+          store.noteLastSeen(tx, rotated.userId),
         ])
         return tokens.issued
       })
@@ -296,7 +296,7 @@ export function createSessions({
       return db.transaction(async (tx) => {
         const ended = await store.revokeOthers(tx, userId, kept.id)
         const own = kept.access.user.userId === userId && kept.browserHash ? [kept.browserHash] : []
-        await forgetKept(tx, [userId], own)
+        await endKeptLogins(tx, [userId], own)
         await logEnded(tx, ended, remoteAddr, 'signed_out')
         return ended.length
       })
@@ -346,7 +346,7 @@ export function createSessions({
       if (ended.length === 0) return
       const ids = ended.map((one) => one.userId)
       const open = await store.revokeOfUsers(tx, ids)
-      await forgetKept(tx, ids)
+      await endKeptLogins(tx, ids)
       const actors = await actorsOf(tx, [...open], remoteAddr)
       const logouts = ended
         .filter((one) => open.has(one.userId))

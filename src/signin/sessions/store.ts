@@ -429,7 +429,7 @@ export async function removeOldest(tx: Tx, userId: number, keptId: string, most:
   return rows.filter(({ open }) => open)
 }
 
-export async function markSeen(tx: Tx, userId: number): Promise<void> {
+export async function noteLastSeen(tx: Tx, userId: number): Promise<void> {
   await tx.query(
     `update "user" set last_seen_at = now()
      where id = $1 and (last_seen_at is null or last_seen_at < now() - interval '1 minute')`,

@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { noDeadline } from '../../platform/limits/deadline.ts'
 import { assertKnown, flagOf, idOf, idsOf, type Params, wrong } from '../params.ts'
-import { told } from './found.ts'
+import { runSummary } from './batches.ts'
 import type { Run, TaskModule } from './model.ts'
 import { type Change, changeEach, commentOf, deleting } from './save.ts'
 
@@ -181,7 +181,7 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
       const target = targetOf(params, sourcesOf(params)) as number
       if (run.state.step === undefined && !(await relinkAll(run, target))) return 'later'
       await run.note({ step: 'delete' })
-      const relinked = told(run.state, isDryRun(params))
+      const relinked = runSummary(run.state, isDryRun(params))
       const deleted = deletesSources(params) ? await deleteSources(run, target) : ''
       return { done: `${relinked}${deleted}` }
     },

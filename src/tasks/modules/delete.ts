@@ -1,7 +1,7 @@
 import type { ObjectService, TaskObject } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import { assertKnown, choiceOf, type Found, flagOf, type Params, searchOf, searchParams } from '../params.ts'
-import { countFound, type Searching, throughFound, told } from './found.ts'
+import { assertKnown, choiceOf, flagOf, type Params, searchOf, searchParams, type TaskSearch } from '../params.ts'
+import { countObjects, runOverObjects, runSummary, type Searching } from './batches.ts'
 import type { Run, TaskModule } from './model.ts'
 import { changeEach, commentOf, deleting, type TaskDeletePolicy, untilCurrent } from './save.ts'
 
@@ -18,7 +18,7 @@ const policyOf = (params: Params): TaskDeletePolicy => choiceOf(params, 'delete_
 const isOfTrash = (policy: TaskDeletePolicy): boolean => policy === 'purge' || policy === 'undelete'
 
 /** Objects to purge or restore are in the trash, whether the search includes it or not. */
-function foundOf(params: Params): Found {
+function foundOf(params: Params): TaskSearch {
   const found = searchOf(params)
   return isOfTrash(policyOf(params)) ? { ...found, request: { ...found.request, include_deleted: true } } : found
 }
@@ -62,14 +62,14 @@ export function deleteModule({ search, objects, read }: DeleteModuleDeps): TaskM
     },
     async preview(actor, params, deadline) {
       if (flagOf(params, 'dry_run')) return null
-      const count = await countFound(search, actor, foundOf(params), deadline)
+      const count = await countObjects(search, actor, foundOf(params), deadline)
       const policy = policyOf(params)
       return { message: `${count} objects will be ${done[policy]}.`, data: { count, delete_policy: policy } }
     },
     async work(run) {
       const change = (actor: Actor, ids: readonly number[]) => changeBatch(run, actor, ids)
-      const whole = await throughFound(search, run, foundOf(run.task.params), change)
-      return whole ? { done: told(run.state, flagOf(run.task.params, 'dry_run')) } : 'later'
+      const whole = await runOverObjects(search, run, foundOf(run.task.params), change)
+      return whole ? { done: runSummary(run.state, flagOf(run.task.params, 'dry_run')) } : 'later'
     },
   }
 }

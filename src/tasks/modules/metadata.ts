@@ -5,8 +5,8 @@ import { type ConventionOf, expectedVersion } from '../../platform/config/versio
 import { badRequest } from '../../platform/errors.ts'
 import type { TagSnapshot } from '../../tags/service.ts'
 import { assertKnown, flagOf, idOf, type Params, searchOf, searchParams, tagParams, tagsOf, wrong } from '../params.ts'
+import { countObjects, runOverObjects, runSummary, type Searching } from './batches.ts'
 import { type Filling, filled, type Wire } from './fill.ts'
-import { countFound, type Searching, throughFound, told } from './found.ts'
 import type { Run, TaskModule } from './model.ts'
 import { changeEach, commentOf, type Part, saving, untilCurrent } from './save.ts'
 import { assertTags, changedTags } from './tags.ts'
@@ -159,13 +159,13 @@ export function metadataModule(deps: MetadataModuleDeps): TaskModule {
     },
     async preview(actor, params, deadline) {
       if (flagOf(params, 'dry_run')) return null
-      const count = await countFound(search, actor, searchOf(params), deadline)
+      const count = await countObjects(search, actor, searchOf(params), deadline)
       return { message: `Metadata of files will be taken over into ${count} objects.`, data: { count } }
     },
     async work(run) {
       const change = (actor: Actor, ids: readonly number[]) => changeBatch(run, actor, ids)
-      const whole = await throughFound(search, run, searchOf(run.task.params), change)
-      return whole ? { done: told(run.state, flagOf(run.task.params, 'dry_run')) } : 'later'
+      const whole = await runOverObjects(search, run, searchOf(run.task.params), change)
+      return whole ? { done: runSummary(run.state, flagOf(run.task.params, 'dry_run')) } : 'later'
     },
   }
 }

@@ -1,6 +1,6 @@
 import { noDeadline } from '../../platform/limits/deadline.ts'
 import { assertKnown, searchOf, searchParams } from '../params.ts'
-import { type Searching, throughFound } from './found.ts'
+import { runOverObjects, type Searching } from './batches.ts'
 import type { TaskModule } from './model.ts'
 
 const known = [...searchParams]
@@ -30,7 +30,7 @@ export function searchModule(search: Searching): TaskModule {
         await run.note({ total: count, done: count })
         return { done: `${count} objects found.` }
       }
-      const whole = await throughFound(search, run, found, async () => ({ failed: 0 }))
+      const whole = await runOverObjects(search, run, found, async () => ({ failed: 0 }))
       return whole ? { done: `${run.state.done ?? 0} objects found that have changed.` } : 'later'
     },
   }

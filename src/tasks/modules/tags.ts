@@ -4,7 +4,7 @@ import { type ConventionOf, expectedVersion } from '../../platform/config/versio
 import { AppError } from '../../platform/errors.ts'
 import type { TagSnapshot } from '../../tags/service.ts'
 import { assertKnown, flagOf, searchOf, searchParams, type TagChange, tagParams, tagsOf, wrong } from '../params.ts'
-import { countFound, type Searching, throughFound, told } from './found.ts'
+import { countObjects, runOverObjects, runSummary, type Searching } from './batches.ts'
 import type { Run, TaskModule } from './model.ts'
 import { changeEach, commentOf, saving, untilCurrent } from './save.ts'
 
@@ -89,13 +89,13 @@ export function tagModule(deps: TagModuleDeps): TaskModule {
     },
     async preview(actor, params, deadline) {
       if (flagOf(params, 'dry_run')) return null
-      const count = await countFound(search, actor, searchOf(params), deadline)
+      const count = await countObjects(search, actor, searchOf(params), deadline)
       return { message: `The tags of ${count} objects will be changed.`, data: { count } }
     },
     async work(run) {
       const change = (actor: Actor, ids: readonly number[]) => changeBatch(run, actor, ids)
-      const whole = await throughFound(search, run, searchOf(run.task.params), change)
-      return whole ? { done: told(run.state, flagOf(run.task.params, 'dry_run')) } : 'later'
+      const whole = await runOverObjects(search, run, searchOf(run.task.params), change)
+      return whole ? { done: runSummary(run.state, flagOf(run.task.params, 'dry_run')) } : 'later'
     },
   }
 }

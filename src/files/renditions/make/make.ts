@@ -9,7 +9,7 @@ import { fileTypeOf } from '../../records/file-type.ts'
 import type { Recipe, RecipeProgram } from '../model.ts'
 import type { MediaFacts } from '../programs/ffmpeg.ts'
 import type { RecipePrograms } from '../recipes/added.ts'
-import { drawnMarks, isUnmarked, type KnownMarks, marksForWorkshop, marksOn } from '../recipes/marks.ts'
+import { drawnMarks, isUnmarked, type LoadedMarks, marksForWorkshop, marksOn } from '../recipes/marks.ts'
 import { profileFor } from '../recipes/profiles.ts'
 import { isDirect, localPath, type Material, openMaterial, ownFolder, type SourceTools } from '../sources/sources.ts'
 import { CannotMake } from '../workshop/failure.ts'
@@ -19,7 +19,7 @@ import { pagesOf } from './pages.ts'
 
 export interface MakeTools extends SourceTools {
   /** The watermark and caption for renditions of the file, and all recipes for it. */
-  readonly marks: KnownMarks
+  readonly marks: LoadedMarks
   readonly all: readonly Recipe[]
   readonly storeOf: (locationId: number) => BlobStore
   readonly db: Db
@@ -193,7 +193,7 @@ async function makePictures(
 }
 
 /** The stored metadata of a rendition with a watermark or a caption. */
-function borne(recipe: Recipe, all: readonly Recipe[], marks: KnownMarks): Record<string, unknown> {
+function borne(recipe: Recipe, all: readonly Recipe[], marks: LoadedMarks): Record<string, unknown> {
   const { watermark, caption } = marksOn(recipe, all, marks)
   return { ...(watermark ? { watermark: true } : {}), ...(caption ? { caption: caption.text } : {}) }
 }

@@ -12,7 +12,7 @@ import * as records from '../../records/store.ts'
 import type { Recipe, RenditionSettings, Scheduled } from '../model.ts'
 import type { Programs } from '../programs/programs.ts'
 import type { RecipePrograms } from '../recipes/added.ts'
-import { bearsMarks, type KnownMarks, type Marking, noMarks, readMarks } from '../recipes/marks.ts'
+import { bearsMarks, type LoadedMarks, type Marking, noMarks, readMarks } from '../recipes/marks.ts'
 import { recipeHash, recipesFor, turnsOf } from '../recipes/recipes.ts'
 import type { WorkFolders } from '../sources/work-folders.ts'
 import { CannotMake } from '../workshop/failure.ts'
@@ -81,7 +81,7 @@ export function createProduce(deps: ProduceDeps) {
     const givenUp = new CannotMake('unreadable', 'the service ended each time when it was made')
     const { workers, programs, locations } = deps
     const bearing = mine.some((recipe) => bearsMarks(recipe, all))
-    const marksIn = async (from: Queryable): Promise<KnownMarks> =>
+    const marksIn = async (from: Queryable): Promise<LoadedMarks> =>
       (bearing ? (await readMarks(deps.marking, from, [fileId])).get(fileId) : undefined) ?? noMarks
     const marks = await marksIn(deps.db)
     await using progress = createProgress(deps.db, fileId)
@@ -117,9 +117,9 @@ interface MadeBy {
   readonly all: readonly Recipe[]
   /** Renditions with other priorities. */
   readonly rest: readonly Recipe[]
-  readonly marks: KnownMarks
+  readonly marks: LoadedMarks
   /** The present marks. */
-  readonly marksIn: (from: Queryable) => Promise<KnownMarks>
+  readonly marksIn: (from: Queryable) => Promise<LoadedMarks>
   /** Queues all of the work once more. */
   readonly again: (tx: Tx) => Promise<void>
 }

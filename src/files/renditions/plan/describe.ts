@@ -15,8 +15,8 @@ import { CannotMake } from '../workshop/failure.ts'
 import type { ResultOf, TextTask } from '../workshop/tasks.ts'
 import { checkedTags, type Tag, technicalOf } from '../workshop/technical.ts'
 import { hasText } from '../workshop/text-types.ts'
-import { missingLook } from './perceptual-hash.ts'
-import { nothingSaid, type SaidOfFile, sayAll } from './said.ts'
+import { missingFingerprint } from './perceptual-hash.ts'
+import { noPluginMetadata, type PluginMetadata, sayAll } from './plugin-metadata.ts'
 
 /** The pseudo-rendition for reading a file's own metadata. */
 export const metadataName = ':metadata'
@@ -41,7 +41,7 @@ interface Told {
   readonly tags: readonly Tag[] | null
   readonly text: ResultOf<TextTask> | null
   /** The statements of programs beside the service. */
-  readonly said: SaidOfFile
+  readonly said: PluginMetadata
   /** The reasons why a part is missing. */
   readonly problems: readonly CannotMake[]
 }
@@ -72,13 +72,13 @@ export function createDescribe(deps: DescribeDeps) {
       ? {
           tags: null,
           text: null,
-          said: nothingSaid,
+          said: noPluginMetadata,
           problems: [new CannotMake('unreadable', 'the service ended each time')],
         }
       : await readAll(deps, who, original, locations.storeOf(original.locationId), folder.path, signal)
     const { said, problems } = told
     const { tags, text } = together(told)
-    const look = tired ? undefined : await missingLook(deps, file, folder.path, signal)
+    const look = tired ? undefined : await missingFingerprint(deps, file, folder.path, signal)
     // A missing program may be installed later; a broken file stays broken.
     const [problem] = [...problems].sort((a, b) => Number(b.kind === 'unavailable') - Number(a.kind === 'unavailable'))
     const lacking = said.unsaid.find(({ problem: one }) => one.kind === 'unavailable')?.problem
@@ -128,7 +128,7 @@ function endOf(read: boolean, problem: CannotMake | undefined): Pick<store.Ended
   return { status, reason: problem?.message ?? null, needs: problem?.needs ?? null }
 }
 
-function unsaidEvent({ recipe, problem, body }: SaidOfFile['unsaid'][number]) {
+function unsaidEvent({ recipe, problem, body }: PluginMetadata['unsaid'][number]) {
   const receipt = { status: statusOf(problem), reason: problem.message }
   const info = { recipe, receipt, ...(body === null ? {} : { body }) }
   return { type: 'FILE_METADATA_ERROR', info } as const
@@ -160,7 +160,10 @@ function together({ tags, text, said }: Told): Pick<Told, 'tags' | 'text'> {
  * The statements of programs beside the service, stored apart from the file's own metadata, so that they can be removed
  * with the program.
  */
-function noted({ technical, texts }: SaidOfFile, known: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function noted(
+  { technical, texts }: PluginMetadata,
+  known: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   const nothing = Object.keys(technical).length === 0 && texts.length === 0
   return nothing && known.said === undefined ? {} : { said: nothing ? null : { technical } }
 }
@@ -188,7 +191,7 @@ async function readAll(
       throw cause instanceof BlobMissing ? new CannotMake('unreadable', 'its content is missing', { cause }) : cause
     }),
   )
-  if (path === null) return { tags: null, text: null, said: nothingSaid, problems }
+  if (path === null) return { tags: null, text: null, said: noPluginMetadata, problems }
   const { extension } = original
   const source = { path, extension }
   const found = await trying(async () => {

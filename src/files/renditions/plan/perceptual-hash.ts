@@ -6,7 +6,7 @@ import { localPath } from '../sources/sources.ts'
 import { CannotMake } from '../workshop/failure.ts'
 
 /** The look of a picture. */
-export interface PictureLook {
+export interface PictureFingerprint {
   readonly blurhash: string | undefined
   /** Null: the picture shows too little to be compared. */
   readonly perceptualHash: bigint | null
@@ -16,12 +16,12 @@ export interface PictureLook {
  * The look of a picture for which none was computed when its renditions were made. It is computed from the smallest
  * rendition, which takes little time. Undefined where it is known, or where the file has no usable picture.
  */
-export async function missingLook(
+export async function missingFingerprint(
   { db, workers, locations }: Pick<ProduceDeps, 'db' | 'workers' | 'locations'>,
   file: StoredFile,
   folder: string,
   signal: AbortSignal,
-): Promise<PictureLook | undefined> {
+): Promise<PictureFingerprint | undefined> {
   const small = smallestPicture(file)
   if (!small || (await isKnown(db, file))) return undefined
   try {

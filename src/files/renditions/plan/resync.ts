@@ -4,7 +4,7 @@ import type { RenditionStatus } from '../../records/rendition.ts'
 import * as store from '../make/store.ts'
 import type { Recipe, RenditionSettings, Scheduled } from '../model.ts'
 import type { RecipePrograms } from '../recipes/added.ts'
-import { bearsMarks, isUnmarked, type KnownMarks, type Marking, noMarks, readMarks } from '../recipes/marks.ts'
+import { bearsMarks, isUnmarked, type LoadedMarks, type Marking, noMarks, readMarks } from '../recipes/marks.ts'
 import { recipeHash, recipesFor } from '../recipes/recipes.ts'
 import { metadataHash, metadataName } from './describe.ts'
 import { scheduledFor } from './plan.ts'
@@ -187,7 +187,7 @@ async function findStaleMarks({ settings, marking }: ResyncDeps, tx: Tx, files: 
 }
 
 /** Without a watermark the rendition is not made, and an existing one is removed. */
-function isStale(file: Looked, recipe: Recipe, all: readonly Recipe[], marks: KnownMarks): boolean {
+function isStale(file: Looked, recipe: Recipe, all: readonly Recipe[], marks: LoadedMarks): boolean {
   const known = file.renditions.find(({ name }) => name === recipe.name)
   if (isUnmarked(recipe, all, marks)) return known !== undefined && known.status !== 'unmarked'
   return known?.status === 'unmarked' || !isCurrent(known, recipeHash(recipe, all, marks), file.sha256)

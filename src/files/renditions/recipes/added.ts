@@ -15,7 +15,7 @@ export interface RecipeSource {
 }
 
 /** A program's statement about a file. */
-export interface Said {
+export interface ProgramMetadata {
   /** As JSON; null: it is not JSON. */
   readonly values: readonly { readonly text: string; readonly value: unknown }[]
   /** Texts for the full-text search. */
@@ -29,9 +29,9 @@ export interface RecipePrograms {
   /** Makes a file in the folder; answers its path. @throws {CannotMake} */
   make(program: RecipeProgram, source: RecipeSource, into: string, signal: AbortSignal): Promise<string>
   /** @throws {CannotMake} */
-  say(program: RecipeProgram, source: RecipeSource, signal: AbortSignal): Promise<Said>
+  say(program: RecipeProgram, source: RecipeSource, signal: AbortSignal): Promise<ProgramMetadata>
   /** The same for somebody who waits: also where it has no place for one more. @throws {CannotMake} */
-  ask(program: RecipeProgram, source: RecipeSource, signal: AbortSignal): Promise<Said>
+  ask(program: RecipeProgram, source: RecipeSource, signal: AbortSignal): Promise<ProgramMetadata>
 }
 
 /** Used until the programs are loaded: jobs run later. */

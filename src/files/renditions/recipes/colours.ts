@@ -1,7 +1,7 @@
 import type { ColourProfile, DeriveTask } from '../workshop/tasks.ts'
 
 /** The colours wanted for a picture, as clients send them. */
-export interface WantedColours {
+export interface ColourRequest {
   readonly colorspace: string
   /** Empty or `-`: none. */
   readonly colorprofile: string

@@ -39,7 +39,7 @@ interface Marks {
 }
 
 /** The same with the content of the watermark. */
-export interface KnownMarks {
+export interface LoadedMarks {
   readonly watermark: (Watermark & KnownImage) | null
   readonly caption: Caption | null
 }
@@ -58,21 +58,21 @@ export interface Marking {
   of(from: Queryable, fileIds: readonly number[]): Promise<ReadonlyMap<number, Marks>>
 }
 
-export const noMarks: KnownMarks = { watermark: null, caption: null }
+export const noMarks: LoadedMarks = { watermark: null, caption: null }
 
 /** Marks of files with their contents, by file; files that do not exist have none. */
 export async function readMarks(
   marking: Marking,
   from: Queryable,
   fileIds: readonly number[],
-): Promise<ReadonlyMap<number, KnownMarks>> {
+): Promise<ReadonlyMap<number, LoadedMarks>> {
   if (fileIds.length === 0) return new Map()
   const marks = await marking.of(from, fileIds)
   const imageIds = new Set([...marks.values()].flatMap(({ watermark }) => watermark?.imageId ?? []))
   const images = imageIds.size === 0 ? [] : await readFiles(from, [...imageIds])
   const known = new Map(images.map((file) => [file.id, originalOf(file)]))
   return new Map(
-    [...marks].map(([id, { watermark, caption }]): [number, KnownMarks] => {
+    [...marks].map(([id, { watermark, caption }]): [number, LoadedMarks] => {
       const image = watermark ? known.get(watermark.imageId) : undefined
       if (!watermark || !image) return [id, { watermark: null, caption }]
       const { sha256, locationId, extension } = image
@@ -96,12 +96,12 @@ export function bearsMarks(recipe: Recipe, all: readonly Recipe[]): boolean {
  * Whether a rendition with a watermark cannot be made: without a watermark it would show the picture that should be
  * protected.
  */
-export function isUnmarked(recipe: Recipe, all: readonly Recipe[], { watermark }: KnownMarks): boolean {
+export function isUnmarked(recipe: Recipe, all: readonly Recipe[], { watermark }: LoadedMarks): boolean {
   return watermark === null && chain(recipe, all).some((one) => one.watermark)
 }
 
 /** The marks visible on a rendition, drawn on it or on its source. */
-export function marksOn(recipe: Recipe, all: readonly Recipe[], { watermark, caption }: KnownMarks): KnownMarks {
+export function marksOn(recipe: Recipe, all: readonly Recipe[], { watermark, caption }: LoadedMarks): LoadedMarks {
   const line = chain(recipe, all)
   return {
     watermark: line.some((one) => one.watermark) ? watermark : null,
@@ -110,14 +110,14 @@ export function marksOn(recipe: Recipe, all: readonly Recipe[], { watermark, cap
 }
 
 /** The marks that the recipe draws itself, and that the hash of a rendition covers; null: none. */
-export function drawnMarks(recipe: Recipe, marks: KnownMarks): KnownMarks | null {
+export function drawnMarks(recipe: Recipe, marks: LoadedMarks): LoadedMarks | null {
   const watermark = recipe.watermark ? marks.watermark : null
   const caption = recipe.caption ? marks.caption : null
   return recipe.watermark || caption ? { watermark, caption } : null
 }
 
 /** The members of the marks that change how a rendition looks: not the location of the watermark's picture. */
-export function visible({ watermark, caption }: KnownMarks): unknown {
+export function visible({ watermark, caption }: LoadedMarks): unknown {
   if (!watermark) return { watermark, caption }
   const { imageId: _, locationId: __, ...seen } = watermark
   return { watermark: seen, caption }
@@ -125,7 +125,7 @@ export function visible({ watermark, caption }: KnownMarks): unknown {
 
 /** The marks in the form for the workshop: with a path of the picture. */
 export async function marksForWorkshop(
-  marks: KnownMarks | null,
+  marks: LoadedMarks | null,
   storeOf: (locationId: number) => BlobStore,
   folder: WorkFolder,
 ): Promise<PictureMarks | undefined> {

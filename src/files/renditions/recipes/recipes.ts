@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { OriginalType, Recipe, RenditionSettings } from '../model.ts'
 import { isDocument } from '../programs/office.ts'
 import { isDirect } from '../sources/sources.ts'
-import { drawnMarks, type KnownMarks, noMarks, visible } from './marks.ts'
+import { drawnMarks, type LoadedMarks, noMarks, visible } from './marks.ts'
 
 /** Increased when the same recipe produces another result: a resync then renews existing renditions. */
 const engine = 2
@@ -40,7 +40,7 @@ export function turnsOf(recipes: readonly Recipe[], original: OriginalType): Rea
  * A hash that tells whether a rendition was made by the present recipe. It covers the source of the recipe, too, and the
  * watermark and the caption on the rendition.
  */
-export function recipeHash(recipe: Recipe, all: readonly Recipe[], marks: KnownMarks = noMarks): string {
+export function recipeHash(recipe: Recipe, all: readonly Recipe[], marks: LoadedMarks = noMarks): string {
   const { displayname: _, standard: __, rights_management: ___, priority: ____, source, ...said } = recipe
   const { watermark: _____, caption: ______, group: _______, ...how } = said
   const from = all.find(({ name }) => name === source)

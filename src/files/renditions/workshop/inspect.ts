@@ -6,7 +6,7 @@ import type { Basics, PicturesResult } from './tasks.ts'
 import { shape } from './technical.ts'
 
 /** A picture that shows the same as the source. */
-export interface Look {
+export interface PictureSource {
   readonly width: number
   readonly open: () => Sharp
 }
@@ -31,7 +31,7 @@ const spaces: Readonly<Record<string, string>> = {
 /** Metadata from the picture itself, without any other program; its look is computed from the smallest of the made pictures. */
 export async function inspect(
   opened: Opened,
-  looks: readonly Look[],
+  looks: readonly PictureSource[],
 ): Promise<Pick<PicturesResult, 'basics' | 'perceptualHash'>> {
   const small = (): Sharp => smallest(opened, looks)
   const blurhash = await look(small())
@@ -63,7 +63,7 @@ export function headOf({ metadata, pages }: Opened): Basics {
   )
 }
 
-function smallest(opened: Opened, looks: readonly Look[]): Sharp {
+function smallest(opened: Opened, looks: readonly PictureSource[]): Sharp {
   const [first] = [...looks].sort((some, other) => some.width - other.width)
   return first ? first.open() : opened.open()
 }

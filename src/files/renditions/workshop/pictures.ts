@@ -2,16 +2,16 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp, { type OutputInfo, type Sharp } from 'sharp'
 import { CannotMake, reasonOf } from './failure.ts'
-import { headOf, inspect, type Look } from './inspect.ts'
+import { headOf, inspect, type PictureSource } from './inspect.ts'
 import { drawMarks } from './marks.ts'
 import { type Opened, openSource } from './open.ts'
 import {
   type ColourProfile,
   isInline,
-  type MadePicture,
   type PictureRecipe,
   type PicturesResult,
   type PicturesTask,
+  type RenderedPicture,
 } from './tasks.ts'
 
 /** Side of the tiles of a pyramid, in pixels. */
@@ -32,9 +32,9 @@ export async function makePictures(task: PicturesTask, pixels: number): Promise<
   const opened = await openSource(task.source, pixels)
   const longest = longestSide(opened)
   const transparent = await isTransparent(opened)
-  const made: MadePicture[] = []
+  const made: RenderedPicture[] = []
   // Watermarks and captions are no part of the source.
-  const looks: Look[] = []
+  const looks: PictureSource[] = []
   const tooSmall: string[] = []
   const failed: Record<string, string> = {}
   for (const recipe of task.recipes) {
@@ -65,9 +65,9 @@ interface Making extends Pick<PicturesTask, 'folder'> {
 }
 
 interface Made {
-  readonly picture: MadePicture
+  readonly picture: RenderedPicture
   /** The picture for the computation of the look. */
-  readonly look: Look['open']
+  readonly look: PictureSource['open']
 }
 
 async function makePicture(
@@ -99,7 +99,7 @@ function about(
   { name }: PictureRecipe,
   { format, width }: OutputInfo,
   height: number,
-): Omit<MadePicture, 'path' | 'content'> {
+): Omit<RenderedPicture, 'path' | 'content'> {
   const extension = extensions[format] ?? format
   return { name, extension, mimeType: mimeTypes[extension] ?? 'application/octet-stream', width, height }
 }

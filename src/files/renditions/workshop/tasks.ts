@@ -204,7 +204,7 @@ export type Task =
   | WriteTask
   | EmbeddedTask
 
-export type MadePicture = ({ readonly path: string } | { readonly content: Uint8Array }) & {
+export type RenderedPicture = ({ readonly path: string } | { readonly content: Uint8Array }) & {
   readonly name: string
   readonly extension: string
   readonly mimeType: string
@@ -216,7 +216,7 @@ export type MadePicture = ({ readonly path: string } | { readonly content: Uint8
 export type Basics = Readonly<Record<string, unknown>>
 
 export interface PicturesResult {
-  readonly made: readonly MadePicture[]
+  readonly made: readonly RenderedPicture[]
   /** Names of the pictures that the source is too small for. */
   readonly tooSmall: readonly string[]
   /** The reasons why others could not be made, by name. */

@@ -5,7 +5,7 @@ import { AppError } from '../../../platform/errors.ts'
 import type { RequestFacts } from '../../../platform/http/request-facts.ts'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
 import { createYielder, mapYielding } from '../../../platform/process/cooperative-yield.ts'
-import type { AskedOf, PlanTrigger } from '../../../transitions/service.ts'
+import type { PlanTrigger, TransitionCallback } from '../../../transitions/service.ts'
 import type { Wire } from '../../masks/reader.ts'
 import { guardOf } from '../../stored/rows.ts'
 import { newContext, type ObjectDeps, type SaveContext } from '../context.ts'
@@ -51,7 +51,7 @@ export interface CallbackOutcome extends CallbackReplacements {
 const nobodyAsked: CallbackOutcome = { replaced: new Map(), shownAs: new Map(), seen: null, asked: new Set() }
 
 /** No callback runs for the change. */
-export const nothingSaid: CallbackOutcome = { ...nobodyAsked, asked: null }
+export const noCallbackRan: CallbackOutcome = { ...nobodyAsked, asked: null }
 
 /** Runs all callbacks for the change. Holds neither a connection nor a lock while one of them works. */
 export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<CallbackOutcome> {
@@ -122,7 +122,7 @@ function assertTold(name: string, objects: readonly Shown[], fixed: ReadonlySet<
   )
 }
 
-function askedKey({ key }: AskedOf, { place }: Item): string {
+function askedKey({ key }: TransitionCallback, { place }: Item): string {
   return `${key} ${place}`
 }
 
@@ -130,7 +130,11 @@ function askedKey({ key }: AskedOf, { place }: Item): string {
  * Checks that all actions of transitions have run: a transition may have been added meanwhile.
  * @throws {AppError} `DatabaseLockError`
  */
-export function assertAsked(items: readonly Item[], asks: readonly AskedOf[], { asked }: CallbackOutcome): void {
+export function assertAsked(
+  items: readonly Item[],
+  asks: readonly TransitionCallback[],
+  { asked }: CallbackOutcome,
+): void {
   if (!asked) return
   const missed = asks.some((ask) => ask.items.some((index) => !asked.has(askedKey(ask, items[index] as Item))))
   if (missed) throw new AppError('DatabaseLockError', { name: 'transitions' })
@@ -149,7 +153,7 @@ interface Look {
   readonly shown: readonly Shown[]
   /** The actions of transitions that call receivers, and the objects of each. */
   readonly asks: readonly {
-    readonly action: AskedOf
+    readonly action: TransitionCallback
     readonly shown: readonly Shown[]
     /** The objects that the answer may not change. */
     readonly fixed: ReadonlySet<Item>
@@ -168,7 +172,7 @@ async function lookAt(
     const yielder = createYielder(() => deadline.check())
     const current = Promise.resolve()
     const context = newContext({ deps, tx, model, current, locks: false, actor, rights, yielder })
-    const asks: { action: AskedOf; items: ReadonlySet<Item>; fixed: ReadonlySet<Item> }[] = []
+    const asks: { action: TransitionCallback; items: ReadonlySet<Item>; fixed: ReadonlySet<Item> }[] = []
     const items = await look(context, callbackOutcome, async (considered) => {
       if (!askingKinds.has(kind) || !deps.transitionAsks.asks()) return
       for (const action of await deps.transitionAsks.asksFor(tx, actor, considered, trigger)) {
@@ -177,7 +181,7 @@ async function lookAt(
         asks.push({ action, items: itemsAt(action.items), fixed: itemsAt(action.fixed) })
       }
     })
-    assertAsSeen(context, items, callbackOutcome)
+    assertUnchangedSince(context, items, callbackOutcome)
     await applyStandards(context, items)
     const changed = items.filter((item) => item.changed)
     const pending = await mapYielding(changed, (item) => asStored(context, item), yielder)
@@ -211,7 +215,7 @@ function seenIn(model: Model, items: readonly Item[]): Pick<CallbackOutcome, 'se
  * there were any.
  * @throws {AppError} `VersionMismatch`; `DatabaseLockError` when the datamodel has changed.
  */
-export function assertAsSeen(
+export function assertUnchangedSince(
   { deps, actor, model }: SaveContext,
   items: readonly Item[],
   { seen, replaced }: CallbackOutcome,

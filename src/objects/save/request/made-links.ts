@@ -5,7 +5,7 @@ import { type Draft, maskOf, type PayloadContext, parseObject } from './payload.
  * New objects that links of a payload contain, to be created with it (`_mapped_metadata_created`), as separate drafts, each once.
  * Objects that are already stored are only linked.
  */
-export async function madeByLinks(
+export async function newLinkedDrafts(
   context: PayloadContext,
   drafts: readonly Draft[],
   stored: (uuids: readonly string[]) => Promise<ReadonlySet<string>>,

@@ -10,7 +10,7 @@ import { parseEdits } from '../edits/parse.ts'
 import { groupOf } from './group-edit.ts'
 import {
   creatorOf,
-  isSaid,
+  isPresent,
   type NamedRef,
   type OwnerRef,
   ownerOf,
@@ -182,7 +182,7 @@ function parseDraft(
     id: positive(block._id, `${at}._id`),
     systemObjectId,
     uuid: uuidOf(wire._uuid, `${place}._uuid`),
-    lookup: isSaid(block['lookup:_id']) ? parseLookup(table, block['lookup:_id'], `${at}.lookup:_id`) : undefined,
+    lookup: isPresent(block['lookup:_id']) ? parseLookup(table, block['lookup:_id'], `${at}.lookup:_id`) : undefined,
     version: anyVersion ? undefined : version,
     anyVersion,
     comment: commentOf(wire._comment, `${place}._comment`),
@@ -203,7 +203,7 @@ function parseDraft(
     back: up ? backOf(up, block, at) : undefined,
   }
   for (const field of mask.fields) {
-    if (field.kind !== 'reverse' || field.mode !== 'edit' || !isSaid(block[field.wireKey])) continue
+    if (field.kind !== 'reverse' || field.mode !== 'edit' || !isPresent(block[field.wireKey])) continue
     reverse.set(field, parseReverse(context, field, block[field.wireKey], `${at}.${field.wireKey}`, draft, depth))
   }
   return draft
@@ -234,7 +234,7 @@ function parseReverse(
 /** The position of a reverse-nested row determines its link; a payload may repeat it, but not contradict it. */
 function backOf(up: NonNullable<Draft['up']>, block: Record<string, unknown>, at: string): LinkRef | undefined {
   const { column } = up.field
-  if (!column?.target || !isSaid(block[column.name])) return undefined
+  if (!column?.target || !isPresent(block[column.name])) return undefined
   return parseLink(column.target, block[column.name], `${at}.${column.name}`)
 }
 
@@ -245,7 +245,7 @@ function editsOf(
   { wire, place, up }: { readonly wire: Record<string, unknown>; readonly place: string; readonly up: Draft['up'] },
   links: Parameters<typeof parseEdits>[3],
 ): Edits | null {
-  if (isSaid(wire._operations) && (!partial || up)) {
+  if (isPresent(wire._operations) && (!partial || up)) {
     const expected = 'absent: PATCH has it, and a payload whose _id is a list'
     throw invalidValue(`${place}._operations`, wire._operations, expected)
   }
@@ -266,7 +266,7 @@ function flagOf(value: unknown, place: string): boolean | undefined {
 
 function systemIdOf(wire: Record<string, unknown>, place: string, databaseName: string): number | undefined {
   const id = positive(wire._system_object_id, `${place}._system_object_id`)
-  if (!isSaid(wire._global_object_id)) return id
+  if (!isPresent(wire._global_object_id)) return id
   const at = `${place}._global_object_id`
   const global = parseGlobalId(wire._global_object_id, at)
   if (global.database !== databaseName || (id !== undefined && id !== global.id)) {

@@ -15,7 +15,7 @@ export interface OwnerRef extends NamedRef {
   readonly kind: 'user' | 'group'
 }
 
-export function isSaid(value: unknown): boolean {
+export function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
@@ -90,7 +90,7 @@ export function parentsOf(table: Table, block: Record<string, unknown>, at: stri
   if (!table.hierarchical && !table.polyhierarchical) return undefined
   if (table.polyhierarchical && block._parents !== undefined) return parentList(table, block._parents, `${at}._parents`)
   const lookup = block['lookup:_id_parent']
-  if (isSaid(lookup)) return [parseLookup(table, lookup, `${at}.lookup:_id_parent`)]
+  if (isPresent(lookup)) return [parseLookup(table, lookup, `${at}.lookup:_id_parent`)]
   const id = block._id_parent
   if (id === undefined) return undefined
   if (id === null) return []

@@ -13,7 +13,7 @@ import { bytesOfColumn, bytesOfTable, type Column, type ObjectTable } from './co
 import { readTable } from './read.ts'
 
 /** A column that a search could use. */
-export interface Wanted<C extends Column = Column> {
+export interface ColumnRequest<C extends Column = Column> {
   /** Equal for equal columns of a type. */
   readonly key: string
   /** The number of requests after which it is read; `large`: by searches with very many matches. */
@@ -26,16 +26,16 @@ export interface BitmapStore {
   /** null: the type has no table yet, or it is due to be read again. */
   table(type: number): ObjectTable | null
   /** null: it has not been read. */
-  column<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null
+  column<C extends Column>(table: ObjectTable, wanted: ColumnRequest<C>): C | null
   /** The same, but waits a short time for a column that is just being read. */
-  soon<C extends Column>(table: ObjectTable, wanted: Wanted<C>): Promise<C | null>
+  soon<C extends Column>(table: ObjectTable, wanted: ColumnRequest<C>): Promise<C | null>
   /** A column that is computed from others in memory; null: it cannot be computed. */
   made<C extends Column>(table: ObjectTable, key: string, make: () => Promise<C | null>): Promise<C | null>
   /**
    * Asks for columns that would have helped a search with `large` or fewer matches. Columns that were asked for often enough are
    * read.
    */
-  want(type: number, columns: readonly Wanted[], found: 'usual' | 'large'): void
+  want(type: number, columns: readonly ColumnRequest[], found: 'usual' | 'large'): void
   /** Marks a table as out of date, because too many changes happened since. */
   outdate(table: ObjectTable): void
   /** Forgets everything, because the database was replaced by another one. */
@@ -54,7 +54,7 @@ interface Kept {
 interface Waiting {
   readonly name: string
   readonly type: number
-  readonly wanted: Wanted
+  readonly wanted: ColumnRequest
   times: number
 }
 
@@ -79,7 +79,7 @@ const patience = 300
 /** Milliseconds until a type with too many objects is tried again. */
 const givenUpFor = 10 * 60_000
 
-const nameOf = (type: number, { key }: Wanted): string => `${type} ${key}`
+const nameOf = (type: number, { key }: ColumnRequest): string => `${type} ${key}`
 
 /** Bytes of all columns, and of the counters of columns that have not been read. */
 export type ColumnShares = Pick<Shares, 'columns' | 'columnsAsked'>
@@ -112,7 +112,7 @@ export function createBitmapStore({
   let reading: Promise<void> = Promise.resolve()
   let isReading = false
 
-  const keyOf = ({ number }: Known, { key }: Wanted): string => `${number} ${key}`
+  const keyOf = ({ number }: Known, { key }: ColumnRequest): string => `${number} ${key}`
 
   function isDue(known: Known): boolean {
     const least = known.table ? Math.max(rest.least, rest.times * known.took) : givenUpFor
@@ -120,7 +120,7 @@ export function createBitmapStore({
   }
 
   /** Reads columns one after the other, the most requested first. Searches go on meanwhile. */
-  function read(type: number, wanted: Wanted): void {
+  function read(type: number, wanted: ColumnRequest): void {
     const name = nameOf(type, wanted)
     const known = waiting.get(name)
     if (known) known.times++
@@ -176,7 +176,7 @@ export function createBitmapStore({
     return fresh
   }
 
-  function isTimely(type: number, wanted: Wanted, times: number): boolean {
+  function isTimely(type: number, wanted: ColumnRequest, times: number): boolean {
     if (times <= 1) return true
     const name = nameOf(type, wanted)
     const before = asked.get(name)?.times ?? 0
@@ -184,7 +184,7 @@ export function createBitmapStore({
     return before + 1 >= times
   }
 
-  function columnOf<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null {
+  function columnOf<C extends Column>(table: ObjectTable, wanted: ColumnRequest<C>): C | null {
     const known = types.get(table.type)
     if (known?.table !== table) return null
     return (cache.get(keyOf(known, wanted))?.column as C | null | undefined) ?? null

@@ -1,6 +1,6 @@
 /** Finds, counts and orders objects by columns in memory: nanoseconds for each, where PostgreSQL takes microseconds. */
 import { createYielder, type Yielder } from '../../../platform/process/cooperative-yield.ts'
-import { isAmong, type KnownAccess, type KnownSets } from '../query/access/access-sets.ts'
+import { type AccessSetCondition, isAmong, type KnownSets } from '../query/access/access-sets.ts'
 import {
   clearBit,
   hasBit,
@@ -60,12 +60,12 @@ export async function findMatches({ table, conditions, among, ranges, without }:
 }
 
 /** The objects that fulfil a condition of access; null: the result for some of them is not in memory. */
-export async function findAccessible(table: ObjectTable, known: KnownAccess): Promise<MatchColumn | null> {
+export async function findAccessible(table: ObjectTable, known: AccessSetCondition): Promise<MatchColumn | null> {
   const bits = await accessibleBits(table, known)
   return bits && { kind: 'matches', bits }
 }
 
-async function accessibleBits(table: ObjectTable, known: KnownAccess): Promise<Uint32Array | null> {
+async function accessibleBits(table: ObjectTable, known: AccessSetCondition): Promise<Uint32Array | null> {
   if (known.is === 'sets') return bitsOfSets(table, table[known.kind], known.sets)
   if (known.is === 'member') return bitsOfLists(table, known.member.objects.lists)
   if (known.is === 'not') {

@@ -4,7 +4,7 @@ import type { SearchField } from '../../plan/fields.ts'
 import type { Clause } from '../../plan/plan.ts'
 import { lexically } from '../lexical.ts'
 import { rightsCondition } from '../query/access/access.ts'
-import type { KnownAccess } from '../query/access/access-sets.ts'
+import type { AccessSetCondition } from '../query/access/access-sets.ts'
 import { clauseSql } from '../query/conditions/condition.ts'
 import type { ConditionContext } from '../query/conditions/context.ts'
 import { isRange, type KeyRange, keyRange } from '../query/conditions/key-ranges.ts'
@@ -12,7 +12,7 @@ import type { FacetColumn } from '../query/facets/facets.ts'
 import { orderByIndex, orderColumns } from '../query/order/order.ts'
 import { isOfDocument, longestCondition, type Sql } from '../query/sql/of-document.ts'
 import { Parameters } from '../query/sql/sql.ts'
-import type { Wanted } from './bitmap-store.ts'
+import type { ColumnRequest } from './bitmap-store.ts'
 import type { KeyColumn, MatchColumn, NumberColumn, OrderColumn } from './column.ts'
 import { readKeys, readMatches, readNumbers, readOrder } from './read.ts'
 
@@ -20,21 +20,21 @@ export interface Needs {
   readonly type: number
   /** Conditions under which the caller may read the objects and sees the searched fields. All of them must hold. */
   readonly access: readonly Access[]
-  readonly matches: readonly Wanted<MatchColumn>[]
-  readonly ranges: readonly { readonly range: KeyRange; readonly wanted: Wanted<KeyColumn> }[]
+  readonly matches: readonly ColumnRequest<MatchColumn>[]
+  readonly ranges: readonly { readonly range: KeyRange; readonly wanted: ColumnRequest<KeyColumn> }[]
   readonly among: readonly { readonly ids: readonly number[]; readonly not: boolean }[]
-  readonly facets: readonly Wanted<NumberColumn>[]
+  readonly facets: readonly ColumnRequest<NumberColumn>[]
   /** null: no page is needed, or its order is not kept in memory. */
-  readonly order: WantedOrder | null
+  readonly order: OrderRequest | null
 }
 
 /** An order of the objects that fulfil `matches` (the key of a condition); null: of all objects. */
-export type WantedOrder = Wanted<OrderColumn> & { readonly matches: string | null }
+export type OrderRequest = ColumnRequest<OrderColumn> & { readonly matches: string | null }
 
 export interface Access {
   /** Equal where all is the same. */
   readonly key: string
-  readonly known: KnownAccess
+  readonly known: AccessSetCondition
 }
 
 /** The highest number of objects of a type for which sort keys are kept: they take sixteen times the memory of a condition. */
@@ -86,7 +86,7 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
 }
 
 /** The key of a condition. It contains the highest number of the sets: the result for sets up to that number never changes. */
-function keyOf(known: KnownAccess): string {
+function keyOf(known: AccessSetCondition): string {
   if (known.is === 'member') return `member ${hash('sha256', known.member.objects.toJSON(), 'base64')}`
   if (known.is === 'not') return `not ${keyOf(known.of)}`
   if (known.is !== 'sets') return `(${known.of.map(keyOf).join(` ${known.is} `)})`
@@ -100,11 +100,8 @@ type Conditions = Pick<Needs, 'matches' | 'ranges' | 'among'>
 
 function conditionsOf(where: Clause, context: ConditionContext): Conditions | null {
   const { slots, scope } = context.plan
-  const [matches, ranges, among]: [Wanted<MatchColumn>[], Needs['ranges'][number][], Needs['among'][number][]] = [
-    [],
-    [],
-    [],
-  ]
+  const [matches, ranges, among]: [ColumnRequest<MatchColumn>[], Needs['ranges'][number][], Needs['among'][number][]] =
+    [[], [], []]
   for (const clause of partsOf(where)) {
     const listed = idsOf(clause)
     const range = isRange(clause) ? keyRange(clause, slots, scope.objecttypes) : null
@@ -133,7 +130,7 @@ function idsOf(clause: Clause): Needs['among'][number] | null {
   return only?.is === 'id' && others.length === 0 ? { ids: only.ids, not: true } : null
 }
 
-function keysOf(field: SearchField, { place }: KeyRange): Wanted<KeyColumn> {
+function keysOf(field: SearchField, { place }: KeyRange): ColumnRequest<KeyColumn> {
   return {
     key: `keys ${field.kind} ${place}`,
     times: atOnce,
@@ -141,7 +138,7 @@ function keysOf(field: SearchField, { place }: KeyRange): Wanted<KeyColumn> {
   }
 }
 
-function matchesOf(clause: Clause, context: ConditionContext): Wanted<MatchColumn> | null {
+function matchesOf(clause: Clause, context: ConditionContext): ColumnRequest<MatchColumn> | null {
   const parameters = new Parameters()
   const sql = clauseSql(clause, 'd', { ...context, parameters })
   if (!isOfDocument(sql) || parameters.length(longestCondition) === longestCondition) return null
@@ -153,7 +150,7 @@ function matchesOf(clause: Clause, context: ConditionContext): Wanted<MatchColum
   }
 }
 
-function orderOf(context: ConditionContext): WantedOrder | null {
+function orderOf(context: ConditionContext): OrderRequest | null {
   const { limit, after, scope, sort } = context.plan
   if (limit === 0 || after) return null
   const isScored = sort.some(({ field }) => field.by === 'score')
@@ -204,7 +201,7 @@ const digestOf = (text: string, values: readonly unknown[]): string =>
   )
 
 /** All columns that must be read. An order contains the matches already. */
-export const columnsOf = ({ matches, ranges, facets, order }: Needs): Wanted[] => [
+export const columnsOf = ({ matches, ranges, facets, order }: Needs): ColumnRequest[] => [
   ...matches.filter(({ key }) => key !== order?.matches),
   ...ranges.map(({ wanted }) => wanted),
   ...facets,

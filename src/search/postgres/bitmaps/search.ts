@@ -3,12 +3,12 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { FacetCounts } from '../../plan/plan.ts'
 import { type CountedText, parseIntegers } from '../query/facets/facet-sets.ts'
 import type { FacetColumn } from '../query/facets/facets.ts'
-import type { Asked, Page, Renewed } from '../query/results/cached-results.ts'
+import type { Page, PendingSearch, Renewed } from '../query/results/cached-results.ts'
 import { readHits, type Statement, type StatementForm } from '../query/statements/statements.ts'
-import type { BitmapStore, Wanted } from './bitmap-store.ts'
+import type { BitmapStore, ColumnRequest } from './bitmap-store.ts'
 import { type MatchColumn, matchesIn, type NumberColumn, type ObjectTable, type OrderColumn } from './column.ts'
 import { countBits, countNumbers, findAccessible, findMatches, idsInOrder } from './match.ts'
-import { columnsOf, type Needs, needsOf, type WantedOrder } from './needs.ts'
+import { columnsOf, type Needs, needsOf, type OrderRequest } from './needs.ts'
 import { readSince, type Since } from './since.ts'
 
 /** With more changed documents than this, a table is read again. */
@@ -20,7 +20,7 @@ const mostSorted = 100_000
 const mostQuick = 200
 
 /** A search about to be run. */
-export interface BitmapSearch extends Omit<Asked, 'start'> {
+export interface BitmapSearch extends Omit<PendingSearch, 'start'> {
   readonly start: (form?: StatementForm) => Statement
   readonly plain: Queryable
   /** Whether there is an index in the order of the page. */
@@ -61,7 +61,7 @@ export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSea
   /**
    * The objects that fulfil a condition. If they are not in memory themselves, they are taken from an order of the same objects.
    */
-  async function matchesOf(table: ObjectTable, wanted: Wanted<MatchColumn>, order: WantedOrder) {
+  async function matchesOf(table: ObjectTable, wanted: ColumnRequest<MatchColumn>, order: OrderRequest) {
     const known = bitmaps.column(table, wanted)
     if (known) return known
     const ordered = await bitmaps.soon(table, order)

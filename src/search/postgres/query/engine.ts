@@ -173,7 +173,7 @@ export function createPostgresEngine({
     if (first.where === null) return { value: nothing(plan), asOf: Number.MAX_SAFE_INTEGER }
     const { target } = asked
     if (await isAtOnce(target, plan, first)) {
-      const whole = await statements.runWhole(target, first, columns)
+      const whole = await statements.runInOneWalk(target, first, columns)
       if (whole.count > largeResult) sortIndexes.wanted(plan)
       const counts = await finishCounts(asked, whole)
       kept.keepCounts(asked, { value: counts, asOf: whole.asOf })
@@ -220,7 +220,7 @@ export function createPostgresEngine({
     const isWhole = count <= largeResult || isFar(plan, statement)
     if (!isWhole) sortIndexes.wanted(plan)
     const { hits, asOf } = isWhole
-      ? await statements.runWhole(target, statement, [])
+      ? await statements.runInOneWalk(target, statement, [])
       : await statements.runPage(target, statement)
     return { value: hits, asOf }
   }

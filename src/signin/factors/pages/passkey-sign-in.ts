@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { AppError } from '../../../platform/errors.ts'
 import { html } from '../../../platform/values/html.ts'
-import type { Word } from '../../directories/word-store.ts'
+import type { DirectoryStatus } from '../../directories/status-store.ts'
 import type { Login } from '../../flows/login.ts'
 import { loginPage } from '../../flows/login-page.ts'
 import type { PageDefinition } from '../../pages/routes.ts'
@@ -42,7 +42,7 @@ export function passkeySignInPage({ factors, flows }: FactorPages): PageDefiniti
   }
 
   /** The passkey was right, so the reason of the refusal is shown, with another way to sign in. */
-  function refused(visit: Visit, login: Login, word: Exclude<Word, 'there'>): FastifyReply {
+  function refused(visit: Visit, login: Login, word: Exclude<DirectoryStatus, 'there'>): FastifyReply {
     const { text } = visit
     const content = html`<p class="more"><a href="${flows.startAgain(login)}">${text('login.startAgain')}</a></p>`
     const problem = text(`passkey.directory.${word}`)

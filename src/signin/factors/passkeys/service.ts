@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto'
 import type { BaseConfigService } from '../../../config/service.ts'
 import type { Db, Tx } from '../../../platform/postgres/db.ts'
 import { isInstalled } from '../../../platform/process/optional-packages.ts'
+import type { AnonymousQuotas } from '../../anonymous-quotas.ts'
 import { tokenHash } from '../../sessions/token.ts'
-import type { Strangers } from '../../strangers.ts'
 import { mostPasskeys } from './name.ts'
 import { relyingPartyOf } from './relying-party.ts'
 import * as store from './store.ts'
@@ -35,7 +35,7 @@ export type Passkeys = ReturnType<typeof createPasskeys>
 
 export interface PasskeyDependencies {
   db: Db
-  strangers: Strangers
+  strangers: AnonymousQuotas
   baseConfig: BaseConfigService
   externalUrl: string
 }

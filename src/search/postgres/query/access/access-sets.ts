@@ -34,18 +34,18 @@ export interface KnownSetsOf {
 }
 
 /** A condition that is composed of conditions on the sets of one kind. */
-export type KnownAccess =
+export type AccessSetCondition =
   | KnownSetsOf
   | AskedMember
-  | { readonly is: 'and' | 'or'; readonly of: readonly KnownAccess[] }
-  | { readonly is: 'not'; readonly of: KnownAccess }
+  | { readonly is: 'and' | 'or'; readonly of: readonly AccessSetCondition[] }
+  | { readonly is: 'not'; readonly of: AccessSetCondition }
 
 export interface AccessSets {
   /**
    * The condition by sets that are in memory; null when a part of it is missing. A call starts to read missing parts in the
    * background, for the next time.
    */
-  known(expression: Expression): KnownAccess | null
+  known(expression: Expression): AccessSetCondition | null
   /** The same for lexemes that shared sets have. */
   knownLexemes(node: Node): KnownSetsOf | null
 }
@@ -87,7 +87,7 @@ export function createKnownSets({ db, log, maxBytes }: { db: Db; log: Logger; ma
     reading.set(key, done)
   }
 
-  function known(asked: AskedSets): KnownAccess | null {
+  function known(asked: AskedSets): AccessSetCondition | null {
     if (asked.is === 'member') return asked
     if (asked.is === 'not') {
       const of = known(asked.of)
@@ -114,7 +114,8 @@ export function createKnownSets({ db, log, maxBytes }: { db: Db; log: Logger; ma
   }
 }
 
-const isWhole = (list: readonly (KnownAccess | null)[]): list is readonly KnownAccess[] => !list.includes(null)
+const isWhole = (list: readonly (AccessSetCondition | null)[]): list is readonly AccessSetCondition[] =>
+  !list.includes(null)
 
 /** Sets never change: only sets that are new since the last reading are compared. */
 async function readSets(db: Db, kind: AccessKind, query: string, before: Entry | undefined): Promise<Entry> {
@@ -148,7 +149,7 @@ const columns: Record<AccessKind, string> = { shared: 'access_set', people: 'peo
  * one; `inline`: in the text of the statement, which shall not become long.
  */
 export function knownSetsSql(
-  known: KnownAccess,
+  known: AccessSetCondition,
   alias: string,
   value: (value: string | number | Buffer, type: string) => string,
   inline = false,

@@ -8,7 +8,7 @@ import { documentSql, joined, madeOf, type Sql } from '../sql/of-document.ts'
 import type { Parameters } from '../sql/sql.ts'
 import { allOf, anyOf, isPlain, type Linked, lexeme, type Node, tsquery } from '../sql/tsquery.ts'
 import { expressionNode } from './access.ts'
-import { type AccessSets, type KnownAccess, knownSetsSql } from './access-sets.ts'
+import { type AccessSetCondition, type AccessSets, knownSetsSql } from './access-sets.ts'
 import { memberSql } from './member.ts'
 import { accessSql } from './visibility.ts'
 
@@ -57,8 +57,11 @@ export function predicateSql(
 }
 
 /** Splits off the conditions on shared access sets that are in memory. */
-function splitShared(node: Node, sets: AccessSets): { readonly bySets: readonly KnownAccess[]; readonly rest: Node } {
-  const bySets = new Map<string, KnownAccess>()
+function splitShared(
+  node: Node,
+  sets: AccessSets,
+): { readonly bySets: readonly AccessSetCondition[]; readonly rest: Node } {
+  const bySets = new Map<string, AccessSetCondition>()
   const rest = conjuncts(node).filter((each) => {
     if (!('op' in each) || each.op !== 'shared') return true
     const known = sets.knownLexemes(each.of)

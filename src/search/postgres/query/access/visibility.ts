@@ -84,7 +84,7 @@ export function readableSql(
 }
 
 /** A value of a document where the caller sees it, else null of the same type. */
-export function seenSql(visibility: Visibility, sql: Sql, alias: string): Sql {
+export function visibleSql(visibility: Visibility, sql: Sql, alias: string): Sql {
   if (visibility === 'always') return sql
   const where = visibility === 'never' ? 'false' : accessSql(expressionNode(visibility.place), alias)
   return madeOf([sql], `case when ${where} then ${sql} end`)

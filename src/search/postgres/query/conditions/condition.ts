@@ -17,10 +17,10 @@ import {
   disjunction,
   expression,
   negation,
-  seen,
-  seenBySql,
   systemField,
   textContext,
+  whereVisible,
+  whereVisibleSql,
 } from './context.ts'
 import { boxSql, shapeSql } from './geo.ts'
 import { belowCondition, childOfCondition, withinPool } from './hierarchies.ts'
@@ -94,7 +94,7 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
     context.byKeys && !place.rows && isRange(clause)
       ? keyRange(clause, context.plan.slots, context.searched ?? context.plan.scope.objecttypes)
       : null
-  if (byKey) return seenBySql(byKey.field, keyRangeSql(byKey, alias, parameters), place, context)
+  if (byKey) return whereVisibleSql(byKey.field, keyRangeSql(byKey, alias, parameters), place, context)
   switch (clause.is) {
     case 'all':
       return always
@@ -131,20 +131,20 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
         single: isSingle(clause.field, place),
       })
       if (pieces.length === 0) return never
-      return seen(
+      return whereVisible(
         clause.field,
         piecesNode(pieces, (text) => numberValue(clause.field.code, text)),
         context,
       )
     }
     case 'dates':
-      return seen(
+      return whereVisible(
         clause.field,
         datesNode(clause.field, clause.range, { single: isSingle(clause.field, place) }),
         context,
       )
     case 'sameDate':
-      return seen(clause.field, sameDate(clause.field.code, clause.range), context)
+      return whereVisible(clause.field, sameDate(clause.field.code, clause.range), context)
     case 'geoBox': {
       const sql = boxSql(clause.field, clause.boxes, place.root, context.plan, parameters)
       return geoCondition(clause.field, clause.boxes, sql, context)

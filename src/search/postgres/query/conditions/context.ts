@@ -51,13 +51,18 @@ export function negation(condition: Condition, place: RowScope, context: Conditi
 }
 
 /** A condition on a column, where the caller sees the column. */
-export function seen(field: SearchField, of: Node, { plan }: ConditionContext): Condition {
+export function whereVisible(field: SearchField, of: Node, { plan }: ConditionContext): Condition {
   const node = whereSeen(plan.fieldVisibility.column(field), of)
   return node ? ofNode(node) : never
 }
 
 /** The same for a condition in SQL. */
-export function seenBySql(field: SearchField, sql: Sql, { root }: RowScope, { plan }: ConditionContext): Condition {
+export function whereVisibleSql(
+  field: SearchField,
+  sql: Sql,
+  { root }: RowScope,
+  { plan }: ConditionContext,
+): Condition {
   const visibility = plan.fieldVisibility.column(field)
   if (visibility === 'never') return never
   const where = visibilityNode(visibility)

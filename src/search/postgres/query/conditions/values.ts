@@ -23,7 +23,7 @@ import { documentSql, type Sql } from '../sql/of-document.ts'
 import { allOf, anyOf, lexeme, type Node } from '../sql/tsquery.ts'
 import { linkNode } from '../words/sources.ts'
 import { textNode } from '../words/text.ts'
-import { type ConditionContext, seen, textContext } from './context.ts'
+import { type ConditionContext, textContext, whereVisible } from './context.ts'
 import { cellsNode } from './geo.ts'
 import { storedPatternSql, storedValueSql } from './stored-values.ts'
 
@@ -40,8 +40,8 @@ export function valueCondition(
   if (values.length === 0) return never
   if (field.kind === 'boolean') {
     const isTrue = lexeme(exactValue(field.code, 'true'))
-    if (values.includes(true) && values.includes(false)) return seen(field, ofType(field, place), context)
-    return seen(
+    if (values.includes(true) && values.includes(false)) return whereVisible(field, ofType(field, place), context)
+    return whereVisible(
       field,
       values.includes(true) ? isTrue : allOf([ofType(field, place), { op: 'not', of: isTrue }]),
       context,
@@ -51,7 +51,7 @@ export function valueCondition(
     const ids = values as readonly number[]
     const under = below ? belowNode(field, ids, context) : null
     const nodes = ids.map((id) => lexeme(exactValue(field.code, id)))
-    return seen(field, anyOf(under ? [...nodes, under] : nodes), context)
+    return whereVisible(field, anyOf(under ? [...nodes, under] : nodes), context)
   }
   if (exactByLexeme(field)) {
     // A label may be cut; then the stored value decides.
@@ -60,7 +60,7 @@ export function valueCondition(
     const exact =
       known.length === 0
         ? never
-        : seen(field, anyOf(known.map((label) => lexeme(exactValue(field.code, label)))), context)
+        : whereVisible(field, anyOf(known.map((label) => lexeme(exactValue(field.code, label)))), context)
     if (place.rows || field.part || labels.every((label, index) => label === values[index])) return exact
   }
   return storedValueCondition(field, values as readonly string[], languages, place, context)
@@ -158,8 +158,8 @@ export function absent(field: SearchField, place: RowScope, context: ConditionCo
 }
 
 export function present(field: SearchField, place: RowScope, context: ConditionContext): Condition {
-  if (field.kind === 'boolean') return seen(field, ofType(field, place), context)
-  if (saysSo(field)) return seen(field, lexeme(hasValue(field.code)), context)
+  if (field.kind === 'boolean') return whereVisible(field, ofType(field, place), context)
+  if (saysSo(field)) return whereVisible(field, lexeme(hasValue(field.code)), context)
   const node = whereSeen(context.plan.fieldVisibility.column(field), ofType(field, place))
   return node ? { never: false, node, sql: documentSql(`${keyOf(field, place, context)} is not null`) } : never
 }

@@ -1,10 +1,10 @@
 /** Facets as SQL: how often each set of values occurs among the matches. */
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import type { SearchField } from '../../../plan/fields.ts'
-import type { FacetCounts, FacetPlan, SeenCollections } from '../../../plan/plan.ts'
+import type { FacetCounts, FacetPlan, VisibleCollections } from '../../../plan/plan.ts'
 import { systemFacets } from '../../slots.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
-import { accessSql, readableSql, seenSql, visibilityOfTypes } from '../access/visibility.ts'
+import { accessSql, readableSql, visibilityOfTypes, visibleSql } from '../access/visibility.ts'
 import { valuePath } from '../conditions/stored-values.ts'
 import type { LinkedObjects } from '../linked/linked.ts'
 import { documentSql, madeOf, type Sql } from '../sql/of-document.ts'
@@ -42,7 +42,7 @@ export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: Linked
   if (!field.field.facet || hiddenPlaces) return null
   const place = plan.slots.facet(field.field) ?? 0
   const type = field.field.column.table.root.id
-  const sql = seenSql(visibility, documentSql(`d.facets[${place}]`), 'd')
+  const sql = visibleSql(visibility, documentSql(`d.facets[${place}]`), 'd')
   const only = plan.scope.objecttypes?.length === 1 && plan.scope.objecttypes[0] === type
   const ofType = only ? sql : madeOf([sql], `case when d.objecttype = ${type} then ${sql} end`)
   return { facet, sql: ofType, place }
@@ -116,7 +116,7 @@ export function storedFacetSql({ field }: FacetPlan, matches: string, plan: Read
 }
 
 /** Counts the collections that the caller may see. */
-function collectionFacetSql(matches: string, seen: SeenCollections): string {
+function collectionFacetSql(matches: string, seen: VisibleCollections): string {
   const among = seen ? ` where e.collection_id = any('{${seen.map(Number)}}'::bigint[])` : ''
   return `(select array_agg(id) as labels, array_agg(count) as counts from (
     select e.collection_id as id, count(*)::int as count from (${matches}) m

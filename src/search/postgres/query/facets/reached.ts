@@ -8,7 +8,7 @@ import type { LinkStep } from '../../../plan/field-paths.ts'
 import type { SearchField } from '../../../plan/fields.ts'
 import { linkingSql } from '../access/linking.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
-import { readableSql, seenSql } from '../access/visibility.ts'
+import { readableSql, visibleSql } from '../access/visibility.ts'
 import { valuePath } from '../conditions/stored-values.ts'
 
 /** Labels (of links: system object ids) and counts, as a subselect. `matches`: condition on search_document under `d`. */
@@ -50,7 +50,7 @@ function countedMatchesSql({ field, reverse }: LinkStep, matches: string, plan: 
 /** Number of the set of what a document links to, where the caller sees the link. */
 function setSql(field: SearchField, alias: string, { slots, fieldVisibility }: PostgresPlan): string {
   const set = `case when ${alias}.objecttype = ${field.column.table.root.id} then ${alias}.facets[${slots.facet(field) ?? 0}] end`
-  return String(seenSql(fieldVisibility.column(field), set, alias))
+  return String(visibleSql(fieldVisibility.column(field), set, alias))
 }
 
 const isHierarchy = ({ column: { target } }: SearchField): boolean =>
@@ -92,14 +92,14 @@ function valueSql(
   }
   const place = plan.slots.facet(field)
   if (field.facet && place !== undefined) {
-    const set = seenSql(plan.fieldVisibility.column(field), `${alias}.facets[${place}]`, alias)
+    const set = visibleSql(plan.fieldVisibility.column(field), `${alias}.facets[${place}]`, alias)
     return {
       value: 'label.value',
       join: `join search_facet_set labels on labels.id = ${set} cross join lateral unnest(labels.labels) label(value)`,
     }
   }
   const path = valuePath(field, null).replaceAll("'", "''")
-  const content = seenSql(plan.fieldVisibility.column(field), 'v.content', alias)
+  const content = visibleSql(plan.fieldVisibility.column(field), 'v.content', alias)
   const stored =
     field.kind === 'boolean' && field.path.length === 0
       ? `select coalesce(jsonb_path_query_first(x.content, '${path}'), 'false') as value where x.content is not null`

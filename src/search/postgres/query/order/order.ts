@@ -6,7 +6,7 @@ import type { SortField, SortKey, TextClause } from '../../../plan/plan.ts'
 import { ofObjecttype } from '../../document/lexemes.ts'
 import { isLocalized, keySql } from '../../slots.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
-import { accessSql, readableSql, seenSql, visibilityNode, visibilityOfTypes } from '../access/visibility.ts'
+import { accessSql, readableSql, visibilityNode, visibilityOfTypes, visibleSql } from '../access/visibility.ts'
 import { clauseSql, scoreNode } from '../conditions/condition.ts'
 import type { ConditionContext } from '../conditions/context.ts'
 import { type DocumentSql, documentSql, isOfDocument, madeOf, type Sql } from '../sql/of-document.ts'
@@ -109,7 +109,7 @@ function seenKeySql({ others = [], steps = [], ...by }: ByField, context: Condit
   const { target } = field.column
   const known = target === null || linked.knowsAll(target)
   const sql = by.path ? linkPathSql(by, plan) : known ? sortKeySql(by, plan) : titleKeySql(by, plan)
-  return seenSql(plan.fieldVisibility.column(field), sql, 'd')
+  return visibleSql(plan.fieldVisibility.column(field), sql, 'd')
 }
 
 /** The sort key of the first linked object itself, as far as the caller may read it. */

@@ -4,7 +4,7 @@ import type { Which } from '../../../plan/plan.ts'
 import { keySql } from '../../slots.ts'
 import { linkingSql } from '../access/linking.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
-import { readableSql, seenSql } from '../access/visibility.ts'
+import { readableSql, visibleSql } from '../access/visibility.ts'
 import type { Sql } from '../sql/of-document.ts'
 
 export interface ReachedKey {
@@ -27,7 +27,7 @@ function firstSql(field: LinkStep['field'], key: string, plan: PostgresPlan): Sq
   const place = plan.slots.linked(field)
   if (place === undefined) return 'null::bytea'
   const type = field.column.table.root.id
-  const first = seenSql(plan.fieldVisibility.column(field), firstLinkedSql(place), 'd')
+  const first = visibleSql(plan.fieldVisibility.column(field), firstLinkedSql(place), 'd')
   return `(select ${key} from (select case when d.objecttype = ${type} then ${first} end as id offset 0) step
     join search_document d on d.id = step.id where not d.deleted and ${readableSql(plan, 'd')})`
 }

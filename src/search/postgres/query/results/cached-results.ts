@@ -10,7 +10,7 @@ import type { FacetColumn } from '../facets/facets.ts'
 import type { Statement } from '../statements/statements.ts'
 import { type Difference, readDifference } from './difference.ts'
 import { countsKey, pageKey } from './plan-key.ts'
-import { createResultCache, type Kept } from './result-cache.ts'
+import { type CachedResult, createResultCache } from './result-cache.ts'
 
 /** Number of matches, facets and ranges: the part that all pages of a search share. */
 export type Counts = Omit<SearchOutcome, 'hits'>
@@ -24,7 +24,7 @@ export interface Part<T> {
 export type Page = Part<readonly Hit[]>
 
 /** A search about to be run. */
-export interface Asked {
+export interface PendingSearch {
   readonly plan: PostgresPlan
   /** Moment of the last batch of the index at the time of the request, or later; in microseconds since 1970. */
   readonly moment: () => Promise<number>
@@ -64,22 +64,22 @@ export interface CachedResultsDeps {
 export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedResultsDeps) {
   const cache = createResultCache(maxBytes)
 
-  function keepCounts({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, counts: Part<Counts>): void {
+  function keepCounts({ plan, lookedUp }: Pick<PendingSearch, 'plan' | 'lookedUp'>, counts: Part<Counts>): void {
     if (isTimely(plan)) return
     cache.set(countsKey(plan), { ...counts, lookedUp, bytes: bytesOf(counts.value) })
   }
 
   /** Stored as one text, which takes a fifth of the memory, and which the garbage collector does not have to traverse. */
-  function keepPage({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, { value, asOf }: Page): void {
+  function keepPage({ plan, lookedUp }: Pick<PendingSearch, 'plan' | 'lookedUp'>, { value, asOf }: Page): void {
     if (plan.limit === 0 || isTimely(plan)) return
     const text = JSON.stringify(value)
     cache.set(pageKey(plan), { value: text, asOf, lookedUp, bytes: stringBytes(text) })
   }
 
   const keptPage = (plan: SearchPlan) => cache.get<string>(pageKey(plan))
-  const hitsOf = ({ value }: Kept<string>) => JSON.parse(value) as readonly Hit[]
+  const hitsOf = ({ value }: CachedResult<string>) => JSON.parse(value) as readonly Hit[]
 
-  async function addTo(before: Counts, asked: Asked, difference: Difference): Promise<Counts | null> {
+  async function addTo(before: Counts, asked: PendingSearch, difference: Difference): Promise<Counts | null> {
     const facets = new Map<string, FacetCounts>()
     for (const [index, column] of asked.columns.entries()) {
       const change = await countFacet(column, difference.facets[index] as CountedText)
@@ -92,7 +92,11 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
   }
 
   /** Brings a result up to date by the changes since; null where they are not known, or too many. */
-  async function broughtUp(asked: Asked, kept: Kept<Counts>, page: Page | null): Promise<Renewed | null> {
+  async function broughtUp(
+    asked: PendingSearch,
+    kept: CachedResult<Counts>,
+    page: Page | null,
+  ): Promise<Renewed | null> {
     const { plan, columns } = asked
     const { count } = kept.value
     // Parts that are counted by statements of their own may belong to a later moment than the matches.
@@ -124,7 +128,7 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
     },
 
     /** The current number and facets; and the page, unless something on it has changed. */
-    async renewed(asked: Asked): Promise<Renewed | null> {
+    async renewed(asked: PendingSearch): Promise<Renewed | null> {
       const { plan, lookedUp } = asked
       const kept = cache.get<Counts>(countsKey(plan))
       if (kept?.lookedUp !== lookedUp) return null

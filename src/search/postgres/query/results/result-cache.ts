@@ -6,7 +6,7 @@ import { type ByteCache, createByteCache } from '../../../../platform/memory/byt
  * after that it can be brought up to date (difference.ts).
  */
 
-export interface Kept<T> {
+export interface CachedResult<T> {
   readonly value: T
   /** Moment of the last batch of the index that it has, in microseconds since 1970. */
   readonly asOf: number
@@ -18,20 +18,20 @@ export interface Kept<T> {
 
 export interface ResultCache {
   /** The result, if there is one. The caller must check whether it is current. */
-  get<T>(key: string): Kept<T> | undefined
-  set<T>(key: string, kept: Kept<T>): void
+  get<T>(key: string): CachedResult<T> | undefined
+  set<T>(key: string, kept: CachedResult<T>): void
   clear(): void
 }
 
 /** `maxBytes`: of all cached results together. */
 export function createResultCache(maxBytes: number): ResultCache {
-  const entries: ByteCache<string, Kept<unknown>> = createByteCache({
+  const entries: ByteCache<string, CachedResult<unknown>> = createByteCache({
     name: 'search_results',
     maxBytes,
     sizeOf: ({ bytes }) => bytes,
   })
   return {
-    get: <T>(key: string) => entries.get(key) as Kept<T> | undefined,
+    get: <T>(key: string) => entries.get(key) as CachedResult<T> | undefined,
     set: (key, kept) => void entries.set(key, kept),
     clear: () => entries.clear(),
   }

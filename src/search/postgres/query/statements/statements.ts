@@ -88,7 +88,7 @@ type HitRow = readonly unknown[]
 const asOf = `(select ${microseconds('changed_at')} from search_state)`
 
 /** Number, page and facets in one walk through the matches. */
-export async function runWhole(
+export async function runInOneWalk(
   db: Queryable,
   { plan, context, parameters, where }: Statement,
   columns: readonly FacetColumn[],

@@ -22,7 +22,7 @@ export interface WordTarget {
 }
 
 /** The conditions for a document to show the caller a word: `tsquery`s with a placeholder for the word. */
-export interface KnownWord {
+export interface WordConditions {
   /** The word occurs at all: few lexemes, for the index. */
   readonly present: string
   /** The word occurs in a field that the caller sees. */
@@ -54,12 +54,12 @@ export class Places {
 }
 
 /** null: no document shows the caller a word. `dictionary`: 0 for words, else the id of a `string` column. */
-export function knownWord(
+export function conditionsOfWord(
   dictionary: number,
   places: readonly WordTarget[],
   { fieldVisibility, languages }: Pick<SearchPlan, 'fieldVisibility' | 'languages'>,
   asked: Places,
-): KnownWord | null {
+): WordConditions | null {
   const lexemes = new Set<string>()
   const write = (text: string): Node => {
     lexemes.add(text)
@@ -134,7 +134,7 @@ const noneLinked: SourceContext['linked'] = {
 
 /**
  * `lateral` join of a term with one document `d` that shows it, is `readable` and `present` (null: regardless of the trash);
- * `known` has the columns of a `KnownWord`. The index is searched for the word alone: with all places it takes ten times as long,
+ * `known` has the columns of a `WordConditions`. The index is searched for the word alone: with all places it takes ten times as long,
  * and longer while entries wait to be sorted in.
  */
 export function knownWordSql(

@@ -32,10 +32,10 @@ export interface SourceContext {
 export type Writer = (word: string) => string
 
 /** A condition on one text, given the lexeme form of its words; null: nothing can match. */
-export type Asked = (write: Writer) => Node | null
+export type TextCondition = (write: Writer) => Node | null
 
 /** One text of an object that a search may use. */
-export type Source = (asked: Asked) => Node | null
+export type Source = (asked: TextCondition) => Node | null
 
 export function sourcesOf(target: TextTarget, context: SourceContext): Source[] {
   if (target.field) return columnSources(target.field, target.languages, context)
@@ -57,7 +57,7 @@ function columnSources(field: SearchField, languages: readonly string[] | null, 
 }
 
 /** For titles of readable objects. The object that links to them then has their words too. */
-function titleNode(field: SearchField, asked: Asked, own: Node, { linked }: SourceContext): Node | null {
+function titleNode(field: SearchField, asked: TextCondition, own: Node, { linked }: SourceContext): Node | null {
   const table = field.column.target
   if (!table || linked.knowsAll(table)) return own
   const title = asked(titleWord)

@@ -9,11 +9,11 @@ import { columnWord, dateEnd, dateStart, numberValue } from '../../document/lexe
 import { whereSeen } from '../access/visibility.ts'
 import { allOf, anyOf, anyOfShared, lexeme, type Node, prefix } from '../sql/tsquery.ts'
 import {
-  type Asked,
   fulltextColumns,
   type Source,
   type SourceContext,
   sourcesOf,
+  type TextCondition,
   type Writer,
   wholeFulltext,
 } from './sources.ts'
@@ -59,7 +59,7 @@ function wordNodes(clause: TextClause, context: TextContext): Node[] {
   const units = clause.mode === 'wildcard' ? usable(patterns(clause.text, 'words')) : words(clause.text)
   if (units.length === 0) return []
   const asked = units.map(
-    (unit): Asked =>
+    (unit): TextCondition =>
       (write) =>
         unitNode(unit, 0, write, context),
   )
@@ -88,7 +88,7 @@ function synonymNodes(
     const others = or.flatMap(([word, ...more]): (Node | null)[] => {
       if (more.length === 0) return [one(word as string)]
       const asked = [word as string, ...more].map(
-        (each): Asked =>
+        (each): TextCondition =>
           (write) =>
             lexeme(write(each)),
       )
@@ -101,8 +101,8 @@ function synonymNodes(
 }
 
 /** Positions are stored per column, so a phrase in `_fulltext` must be within one of its columns. */
-function phraseNodes(target: TextTarget, words: readonly Asked[], context: TextContext): Node[] {
-  const phrase: Asked = (write) => {
+function phraseNodes(target: TextTarget, words: readonly TextCondition[], context: TextContext): Node[] {
+  const phrase: TextCondition = (write) => {
     const nodes = words.map((word) => word(write))
     return nodes.every((node) => node !== null) ? { op: 'phrase', of: nodes } : null
   }

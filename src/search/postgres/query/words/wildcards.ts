@@ -7,7 +7,7 @@ import type { Clause, SearchPlan, SearchScope, TextClause, TextTarget } from '..
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { trashSql } from '../access/trash.ts'
 import { readableSql } from '../access/visibility.ts'
-import { knownWord, knownWordSql, Places, type WordTarget } from './known-words.ts'
+import { conditionsOfWord, knownWordSql, Places, type WordTarget } from './known-words.ts'
 import type { Expansions } from './text.ts'
 
 /** The highest number of terms that one pattern may match. */
@@ -85,7 +85,7 @@ async function lookUp(
   }
   const places = new Places()
   const asked = wanted.flatMap((each) => {
-    const known = knownWord(each.dictionary, each.places, { fieldVisibility, languages }, places)
+    const known = conditionsOfWord(each.dictionary, each.places, { fieldVisibility, languages }, places)
     return known ? [{ ...patternOf(each), ...known }] : []
   })
   const values: unknown[] = [JSON.stringify(asked), mostTerms + 1]

@@ -2,7 +2,7 @@
 import type { Actor } from '../../platform/actor.ts'
 import { type Deadline, noDeadline } from '../../platform/limits/deadline.ts'
 import type { SearchService } from '../../search/service.ts'
-import type { Found } from '../params.ts'
+import type { TaskSearch } from '../params.ts'
 import type { Run } from './model.ts'
 
 /** Ids that are read together. */
@@ -15,18 +15,23 @@ export type Searching = Pick<SearchService, 'walk' | 'changes' | 'check' | 'coun
 export type ChangeBatch = (actor: Actor, ids: readonly number[]) => Promise<{ readonly failed: number }>
 
 /** False: another job must continue. */
-export async function throughFound(search: Searching, run: Run, found: Found, change: ChangeBatch): Promise<boolean> {
+export async function runOverObjects(
+  search: Searching,
+  run: Run,
+  found: TaskSearch,
+  change: ChangeBatch,
+): Promise<boolean> {
   if (run.state.total === undefined) await run.note({ total: await totalOf(search, run, found) })
   return found.incremental ? throughChanges(search, run, found, change) : throughAll(search, run, found, change)
 }
 
 /** The number of changed objects is unknown before they are read. */
-async function totalOf(search: Searching, run: Run, { request, incremental }: Found): Promise<number | undefined> {
+async function totalOf(search: Searching, run: Run, { request, incremental }: TaskSearch): Promise<number | undefined> {
   if (incremental && (run.state.since ?? null) !== null) return undefined
   return search.count(await run.actor(), request, noDeadline)
 }
 
-async function throughAll(search: Searching, run: Run, { request }: Found, change: ChangeBatch): Promise<boolean> {
+async function throughAll(search: Searching, run: Run, { request }: TaskSearch, change: ChangeBatch): Promise<boolean> {
   for (;;) {
     const { after = 0, upTo = Number.MAX_SAFE_INTEGER } = run.state
     const ids = await firstBatch(search, await run.actor(), request, after)
@@ -37,12 +42,17 @@ async function throughAll(search: Searching, run: Run, { request }: Found, chang
   }
 }
 
-async function firstBatch(search: Searching, actor: Actor, request: Found['request'], behind: number) {
+async function firstBatch(search: Searching, actor: Actor, request: TaskSearch['request'], behind: number) {
   for await (const ids of search.walk(actor, { ...request, sort: [] }, { batch: stride, behind })) return ids
   return []
 }
 
-async function throughChanges(search: Searching, run: Run, { request }: Found, change: ChangeBatch): Promise<boolean> {
+async function throughChanges(
+  search: Searching,
+  run: Run,
+  { request }: TaskSearch,
+  change: ChangeBatch,
+): Promise<boolean> {
   for (;;) {
     const { since = null, until = null, at, after = 0 } = run.state
     const position = at === undefined ? null : { at, id: after }
@@ -78,12 +88,17 @@ async function inBatches(
 }
 
 /** Number of objects that a search finds, for a preview. */
-export function countFound(search: Searching, actor: Actor, { request }: Found, deadline: Deadline): Promise<number> {
+export function countObjects(
+  search: Searching,
+  actor: Actor,
+  { request }: TaskSearch,
+  deadline: Deadline,
+): Promise<number> {
   return search.count(actor, request, deadline)
 }
 
 /** The text about the objects of a run. */
-export function told({ done = 0, changed = 0, failed = 0 }: Run['state'], dryRun: boolean): string {
+export function runSummary({ done = 0, changed = 0, failed = 0 }: Run['state'], dryRun: boolean): string {
   const what = dryRun ? 'would be changed' : 'changed'
   return `${done} objects found, ${changed} ${what}, ${failed} failed.`
 }

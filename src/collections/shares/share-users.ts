@@ -45,7 +45,7 @@ export function namedUser(grant: unknown): NamedUser | null {
  * The user to be made for one grant; null: none. A link belongs to exactly one grant: another grant that names its user,
  * such as a copy, gets a new link.
  */
-export function wantedUser(
+export function shareUserOf(
   grant: unknown,
   path: string,
   {

@@ -14,14 +14,14 @@ interface Unsaid {
   readonly body: string | null
 }
 
-export interface SaidOfFile {
+export interface PluginMetadata {
   readonly tags: readonly Tag[]
   readonly texts: readonly string[]
   readonly technical: Readonly<Record<string, unknown>>
   readonly unsaid: readonly Unsaid[]
 }
 
-export const nothingSaid: SaidOfFile = { tags: [], texts: [], technical: {}, unsaid: [] }
+export const noPluginMetadata: PluginMetadata = { tags: [], texts: [], technical: {}, unsaid: [] }
 
 /** Most characters of a body in the log, and of all technical metadata. */
 const longestBody = 2000
@@ -43,7 +43,7 @@ export async function sayAll(
   type: OriginalType,
   source: RecipeSource,
   signal: AbortSignal,
-): Promise<SaidOfFile> {
+): Promise<PluginMetadata> {
   const said: Saying = { tags: [], texts: [], technical: {}, unsaid: [] }
   for (const program of programs.saying(type)) {
     try {

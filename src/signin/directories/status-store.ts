@@ -14,10 +14,10 @@ export interface Speaker {
  * The directory's statement about a user. `gone`: the user is deleted there; `refused`: its data cannot be used here; `stale`: the
  * provider was asked too long ago, and can only be asked by a new sign-in; `unavailable`: no server answers.
  */
-export type Word = 'there' | 'gone' | 'refused' | 'stale' | 'unavailable'
+export type DirectoryStatus = 'there' | 'gone' | 'refused' | 'stale' | 'unavailable'
 
 /** Stores that a directory has just identified a user. Nothing for user 0, which is used when there is no user. */
-export async function keepWord(tx: Tx, userId: number, { kind, provider, name }: Speaker): Promise<void> {
+export async function storeIdentified(tx: Tx, userId: number, { kind, provider, name }: Speaker): Promise<void> {
   await tx.query(
     `insert into directory_word (user_id, kind, provider, name, said_at)
      select id, $2, $3, $4, now() from "user" where id = $1

@@ -5,7 +5,7 @@ import type { Db } from '../../platform/postgres/db.ts'
 import type { Sessions } from '../sessions/service.ts'
 import type { Directories } from './service.ts'
 import type { SingleSignOn } from './single-sign-on.ts'
-import { findWord, type StoredWord, type Word } from './word-store.ts'
+import { type DirectoryStatus, findWord, type StoredWord } from './status-store.ts'
 
 export interface WordDependencies {
   db: Db
@@ -15,13 +15,13 @@ export interface WordDependencies {
   singleSignOn: Pick<SingleSignOn, 'validHours'>
 }
 
-export type DirectoryWords = ReturnType<typeof createDirectoryWords>
+export type DirectoryStatusService = ReturnType<typeof createDirectoryStatus>
 
 /** Limits of requests to LDAP, running and waiting. */
 const sizes = { concurrency: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
 
 /** Whether directories still have their users, for ways to sign in that do not ask the directory themselves. */
-export function createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn }: WordDependencies) {
+export function createDirectoryStatus({ db, baseConfig, sessions, directories, singleSignOn }: WordDependencies) {
   const limiter = createLimiter(sizes)
 
   async function ofLdap(userId: number, { name, minutesAgo }: StoredWord, remoteAddr: string, enough: number) {
@@ -34,13 +34,13 @@ export function createDirectoryWords({ db, baseConfig, sessions, directories, si
     return word === 'unavailable' && saidWithin(unreachable_minutes) ? 'there' : word
   }
 
-  function ofProvider({ kind, provider, minutesAgo }: StoredWord): Word {
+  function ofProvider({ kind, provider, minutesAgo }: StoredWord): DirectoryStatus {
     if (kind === null || kind === 'ldap' || minutesAgo === null) return 'stale'
     const hours = singleSignOn.validHours(kind, provider ?? '')
     return hours !== null && minutesAgo < hours * 60 ? 'there' : 'stale'
   }
 
-  async function ask(userId: number, remoteAddr: string, enough: number): Promise<Word> {
+  async function ask(userId: number, remoteAddr: string, enough: number): Promise<DirectoryStatus> {
     const stored = await findWord(db, userId)
     if (stored?.type === 'sso') return ofProvider(stored)
     if (stored?.type !== 'ldap') return 'there'
@@ -56,10 +56,10 @@ export function createDirectoryWords({ db, baseConfig, sessions, directories, si
      * Before a sign-in by another method than the directory. The sessions of a user that the directory has deleted have ended
      * afterwards.
      */
-    now: (userId: number, remoteAddr: string): Promise<Word> => ask(userId, remoteAddr, 0),
+    now: (userId: number, remoteAddr: string): Promise<DirectoryStatus> => ask(userId, remoteAddr, 0),
 
     /** Before a session is renewed: a statement of some minutes ago is sufficient. */
-    lately: (userId: number, remoteAddr: string): Promise<Word> =>
+    lately: (userId: number, remoteAddr: string): Promise<DirectoryStatus> =>
       ask(userId, remoteAddr, baseConfig.get().ldap.recheck_minutes),
   }
 }

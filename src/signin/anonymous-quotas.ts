@@ -2,7 +2,7 @@ import { networkOf, quotaExceeded, siteOf } from '../platform/limits/callers.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { useHourly } from '../platform/postgres/hourly-quotas.ts'
 
-export type Strangers = ReturnType<typeof createStrangers>
+export type AnonymousQuotas = ReturnType<typeof createAnonymousQuotas>
 
 const quota = { rows: 'svc.quotas.signIns' }
 /** The limit of one site (an IPv6 /48), and of all networks together, as multiples of one network's. */
@@ -17,7 +17,7 @@ const always = 10
  * may begin a limited number within an hour. When all networks together have begun very many, a network with few may still begin
  * some.
  */
-export function createStrangers({ db, most }: { db: Db; most: number }) {
+export function createAnonymousQuotas({ db, most }: { db: Db; most: number }) {
   return {
     /** Called before one more is stored for a caller from there. @throws {AppError} `QuotaExceeded` */
     async admit(address: string): Promise<void> {

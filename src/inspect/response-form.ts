@@ -2,7 +2,7 @@ import { badRequest } from '../platform/errors.ts'
 import type { Form } from '../platform/http/form.ts'
 
 /** `html` is for browsers, and the default; `events` is a stream. */
-export type WantedForm = 'html' | 'json' | 'events'
+export type ResponseForm = 'html' | 'json' | 'events'
 
 interface Asked {
   readonly headers: { readonly accept?: string | undefined }
@@ -10,7 +10,7 @@ interface Asked {
 }
 
 /** The form that a request asks for: by the parameter `accept`, else by the header. */
-export function wantedForm({ headers, query }: Asked): WantedForm {
+export function wantedForm({ headers, query }: Asked): ResponseForm {
   const named = (query as Record<string, unknown> | null)?.accept
   if (named === 'application/json') return 'json'
   const types = (headers.accept ?? '').split(',').map((type) => type.split(';', 1)[0]?.trim().toLowerCase())

@@ -54,7 +54,7 @@ const worlds: readonly World[] = [
 ]
 
 /**
- * What a search costs somebody with rights by grants, beside the same by root: processor time, as others use the machine, too.
+ * The cost of a search by a caller with rights by grants, beside the same search by root: processor time, as other programs use the machine, too.
  * `only`: names of worlds; null: all.
  */
 export async function measureWorlds(say: (line: string) => void, only: readonly string[] | null): Promise<Row[]> {

@@ -11,9 +11,9 @@ export interface CreateObjectDeps {
   readonly model: Model
   readonly pools: PoolSnapshot
   readonly rights: Pick<CallerRights, 'knowsPool' | 'mayCreate' | 'root'>
-  /** Those that exist of all tags that the request names. */
+  /** The existing tags among those of the request. */
   readonly tags: ReadonlySet<number>
-  /** The settings as they are stored: what they say already is not asked for. */
+  /** The stored settings: unchanged members need no right. */
   readonly stored: CreateObject | null
 }
 
@@ -41,8 +41,8 @@ export function readCreateObject(sent: CreateObjectInput, path: string, deps: Cr
 }
 
 /**
- * Pools by the links to what lies there. Uploads act as the owner of the collection, so whoever names a pool must be able to make
- * such objects there.
+ * Pools by the links to the objects in them. Uploads act as the owner of the collection, so the caller who names a pool must be able to
+ * create such objects there.
  */
 function linkedPools(
   sent: CreateObjectInput,

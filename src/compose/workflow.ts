@@ -237,7 +237,7 @@ export async function composeWorkflow(
       }),
       async check(tx, { actor, before, config: after, changed: sections }) {
         await files.checkSettings(tx, after, sections)
-        // What its retention removes are backups.
+        // Its retention removes backups.
         if (sections.has('backup_scheduler')) {
           requireRight(actor, manageBackups)
           await assertBackupFormat(tx, config, after.backup_scheduler.format)

@@ -25,7 +25,7 @@ export async function addFiles(tx: Tx, runId: number, files: readonly NewExportF
 }
 
 /**
- * Those of the paths that the run has already. Each is looked up by itself: while a run grows there are no statistics of it, and a
+ * The paths that the run already has, among the given ones. Each is looked up by itself: while a run grows there are no statistics of it, and a
  * list was compared with all files of the run: each batch took longer than the one before.
  */
 export async function takenPaths(tx: Queryable, runId: number, keys: readonly string[]): Promise<Set<string>> {

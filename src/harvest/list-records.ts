@@ -16,7 +16,7 @@ export interface RecordListDeps {
   readonly tokens: Tokens
 }
 
-/** What is asked for, by a request or by its token. */
+/** The requested list, by the arguments or by a token. */
 export interface RecordList {
   readonly resumed: Resumed | null
   readonly metadataPrefix: string

@@ -6,7 +6,7 @@ export interface Progress {
   /** Entries before this answer. */
   readonly cursor: number
   readonly total: number
-  /** What this answer goes on with; null: it begins the list. */
+  /** The position at which this answer continues; null: it begins the list. */
   readonly resumed: Resumed | null
 }
 

@@ -34,7 +34,7 @@ export async function readState(q: Queryable): Promise<State | null> {
   return { ...state, followed: at === null || id === null ? null : { at, id } }
 }
 
-/** What changes with each step, each change of the index, and each list of a collection; null: harvesting was never switched on. */
+/** A value that changes with each step, each change of the index, and each list of a collection; null: harvesting was never switched on. */
 export async function readMarks(
   q: Queryable,
 ): Promise<{ readonly version: number; readonly changedAt: number; readonly queued: boolean } | null> {
@@ -276,7 +276,7 @@ export function readPage(
     // As the argument of a function, it is not a condition that the index on sets can serve.
     const isLarge = asked !== null && total > mostSorted
     const chosen = isLarge ? `coalesce(${inSet}, false)` : inSet
-    // What is left out at the beginning is gone through in the index alone.
+    // Skipped rows are read in the index alone.
     const { rows } = await tx.query<Row>(
       `select ${columns}, ${asked === null ? 'r.gone' : 'r.gone or not r.sets @> array[$1::int]'} as deleted
        from (select r.id, r.moment from harvest_record r

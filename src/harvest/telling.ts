@@ -1,6 +1,6 @@
 /**
  * Records as harvesters are told them. Rights count at the moment of the answer: a record that cannot be read any more is told as
- * deleted, and that it is gone is written down before somebody hears of it.
+ * deleted, and its deletion is stored before a harvester hears of it.
  */
 import type { BaseConfig } from '../config/service.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'

@@ -55,7 +55,7 @@ export interface Target {
   readonly tagIds: readonly number[]
   /** The mapping for the metadata of files; null: none. */
   readonly mapping: 'standard' | number | null
-  /** What its recipes are told. */
+  /** Parameters of its recipes. */
   readonly recipeConfigs: RecipeConfigs
   readonly mode: UpdateMode
   readonly policy: UpdatePolicy

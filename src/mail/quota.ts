@@ -1,4 +1,4 @@
-/** How many mails somebody sends within an hour: by hand, by tasks and by shares together. */
+/** The hourly limit of mails of one caller: by hand, by tasks and by shares together. */
 import type { Queryable } from '../platform/postgres/db.ts'
 import { refundHourly, reserveHourly } from '../platform/postgres/hourly-quotas.ts'
 
@@ -18,7 +18,7 @@ export function createMailQuota({ db, most }: { readonly db: Queryable; readonly
     reserve: (caller: string, recipients: number): Promise<void> =>
       reserveHourly(db, quota, { caller, mostRows: most }, recipients),
 
-    /** For mails that were not written after all. */
+    /** For mails that were not written. */
     giveBack: (caller: string, recipients: number): Promise<void> => refundHourly(db, quota, [caller], recipients),
   }
 }

@@ -18,7 +18,7 @@ export interface MailRouteDeps {
   readonly instanceName: () => string
 }
 
-/** Mail that somebody writes by hand, or wants to see arrive. It is in the log, so read-only mode refuses it. */
+/** Mail that a user writes by hand, and test mails. Each is an event, so read-only mode refuses it. */
 export function registerMailRoutes(app: HttpApp, { mail, quota, instanceName }: MailRouteDeps): void {
   /** Counted before they are sent: also what the server then refuses. @throws {AppError} `QuotaExceeded` */
   const admit = (actor: Actor, recipients: number): Promise<void> =>

@@ -61,7 +61,7 @@ export async function removeBackups(
   return rows.sort((a, b) => a.id - b.id)
 }
 
-/** What a list shows of one. */
+/** A backup as lists show it. */
 export type BackupHead = Pick<StoredBackup, 'id' | 'createdAt' | 'status' | 'size' | 'format'>
 
 /** Newest first, without their logs. */

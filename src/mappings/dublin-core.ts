@@ -32,11 +32,11 @@ export interface DcValue {
 export interface DublinCore {
   /** One of them names values of linked objects. */
   readonly readsLinked: boolean
-  /** What is said of an object as somebody reads it: in the order of the elements, each value once. */
+  /** The values of an object for its reader: in the order of the elements, each value once. */
   valuesOf(tree: ObjectTree): readonly DcValue[]
 }
 
-/** What a field of a profile for Dublin Core is written to: `dc:title`. @throws {AppError} `ServerGeneric` */
+/** The element of a field of a profile for Dublin Core: `dc:title`. @throws {AppError} `ServerGeneric` */
 export function readDcElement({ path, list, l10n }: ExportTag, place: string): ExportTag {
   const said = list ? 'list' : l10n ? 'l10n' : null
   if (said !== null) {

@@ -48,7 +48,7 @@ export function standardMapping(
   return typeof said === 'number' ? said : null
 }
 
-/** What an object type tells the recipes of the mapping that it names for imports. */
+/** Parameters that an object type sets for the recipes of its mapping for imports. */
 export function recipeConfigsOf(
   { objecttypes }: Pick<SettingsDeps, 'objecttypes'>,
   objecttype: number,

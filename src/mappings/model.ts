@@ -76,7 +76,7 @@ export type Source =
   | { readonly kind: 'text_fixed'; readonly text: string }
   | { readonly kind: 'deep_link_url'; readonly text?: string }
 
-/** What a field takes of what a recipe of a plugin says of a file: the way to it in its JSON, and what it is. */
+/** The value that a field takes from the answer of a plugin's recipe: its path in the JSON, and its type. */
 export interface FieldOfRecipe {
   readonly name: string
   readonly field: string
@@ -89,7 +89,7 @@ export interface MappedRecipe {
   readonly params: RecipeParams
   /** Where it says that it has failed; null: nowhere. */
   readonly errorPath: string | null
-  /** What the mapping tells it. */
+  /** Parameters that the mapping sets. */
   readonly config: Readonly<Record<string, unknown>>
 }
 
@@ -116,7 +116,7 @@ export interface MappingBody {
   readonly fields: readonly MappingField[]
   /** Extensions of the files for which it is used; empty: all. */
   readonly extensions: readonly string[]
-  /** Those of its fields, by name. */
+  /** The recipes of its fields, by name. */
   readonly recipes?: Readonly<Record<string, MappedRecipe>>
 }
 

@@ -13,10 +13,10 @@ import {
 } from '../plugins/service.ts'
 import type { MappedRecipe, Mapping, MappingBody, MappingField } from './model.ts'
 
-/** What a field of a recipe is called in profiles and mappings: two recipes may have fields of one name. */
+/** The name of a recipe's field in profiles and mappings: two recipes may have fields of one name. */
 export const fieldName = (recipe: string, field: string): string => `${recipe}:${field}`
 
-/** Those that there are, and those that the mapping had, which stay while their plugin is off. */
+/** The available recipes, and those of the stored mapping, which stay while their plugin is off. */
 export function withStored(available: readonly MappableRecipe[], stored: Mapping | null): readonly MappableRecipe[] {
   const names = new Set(available.map(({ name }) => name))
   const kept = Object.entries(stored?.recipes ?? {}).filter(([name]) => !names.has(name))
@@ -36,7 +36,7 @@ function fromStored(
   return { name, displayname: {}, extensions: [], params, errorPath, fields: own }
 }
 
-/** The recipes of the fields, with what the mapping tells them. @throws {AppError} for other recipes and parameters */
+/** The recipes of the fields, with the parameters of the mapping. @throws {AppError} for other recipes and parameters */
 export function mappedRecipes(
   fields: readonly MappingField[],
   recipes: readonly MappableRecipe[],

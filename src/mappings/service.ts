@@ -54,7 +54,7 @@ export interface NamedMapping {
   /** Id of the object type for which it is to be used, if it is for one type. */
   readonly table?: number
   readonly path: string
-  /** What the setting tells the recipes of the mapping. */
+  /** Parameters that the setting has for the recipes of the mapping. */
   readonly recipes?: { readonly sent: unknown; readonly path: string; readonly by: ParamsBy }
 }
 
@@ -120,9 +120,9 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
     find,
     profile: (name: string): Profile | undefined => profiles.get(name),
     tags,
-    /** Those that are for something, by their ids. */
+    /** The mappings for a use, by their ids. */
     usableFor: store.mappingsFor,
-    /** What objects say in formats of XML. */
+    /** Values of objects for formats of XML. */
     xml: createXmlMappings({
       db,
       datamodel,

@@ -19,7 +19,7 @@ export async function findMapping(from: Queryable, id: number): Promise<Mapping 
   return rows[0] ? toMapping(rows[0]) : null
 }
 
-/** Those that are for something, by id. */
+/** The mappings for a use, by id. */
 export async function mappingsFor(from: Queryable, use: Use): Promise<readonly Mapping[]> {
   const { rows } = await from.query<Row>(
     `select ${columns} from mapping where body -> 'type' -> $1 = 'true' order by id`,
@@ -34,7 +34,7 @@ export interface ListedMapping extends Omit<Row, 'body'> {
   readonly recipes: readonly string[]
 }
 
-/** What lists tell of each, by id. */
+/** The members that lists show, by id. */
 export async function listMappings(from: Queryable): Promise<readonly ListedMapping[]> {
   const { rows } = await from.query<ListedMapping>(
     `select id, profile, displayname,

@@ -192,7 +192,7 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       let answer: JsonAnswer = { body: [], short: 0 }
       const { facts, callbacks } = options
       const request = { actor, objecttype: table, body, options, facts, callbacks }
-      // What callbacks tidy up behind themselves goes on beside the write, and is over before the answer.
+      // Callbacks clean up beside the write, and end before the answer.
       const tidying: Promise<unknown>[] = []
       const written = async (): Promise<SaveResult> => {
         const callbackOutcome = await runSaveCallbacks(deps, request, deadline, (work) => tidying.push(work))

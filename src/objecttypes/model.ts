@@ -71,7 +71,7 @@ export type RequireMappings = (
     /** Id of the object type that uses it. */
     readonly table?: number
     readonly path: string
-    /** What the setting tells the recipes of the mapping: whatever it was sent as. */
+    /** Parameters that the setting has for the recipes of the mapping, as they were sent. */
     readonly recipes?: { readonly sent: unknown; readonly path: string; readonly by: 'manager' | 'user' }
   }[],
 ) => Promise<void>

@@ -1,4 +1,4 @@
-/** Mails about the ends of runs. They count for the creator of the task, as those that somebody writes by hand. */
+/** Mails about the ends of runs. They count for the creator of the task, like mails that are written by hand. */
 import type { Mail, MailQuota, MailService } from '../mail/service.ts'
 import { AppError } from '../platform/errors.ts'
 import { callerOf } from '../platform/limits/callers.ts'
@@ -15,16 +15,16 @@ export interface EndMailDeps {
   readonly mail: Pick<MailService, 'send' | 'isConfigured'>
   readonly mailQuota: MailQuota
   readonly languages: () => readonly string[]
-  /** What the instance is called in mails. */
+  /** The name of the instance in mails. */
   readonly instance: () => string
 }
 
-/** Those who are told of the end of a run; `refused`: its creator has sent as many mails as may be. */
+/** The recipients of the mail about the end of a run; `refused`: its creator has used up the quota of mails. */
 export type EndRecipients = readonly Recipient[] | 'refused'
 
 /**
- * Ends a run by `work`, which is given those to whom mails may be sent: they are counted before its transaction, and given back
- * where it ends nothing.
+ * Ends a run by `work`, which gets the recipients of mails: they are counted before its transaction, and given back
+ * if it ends no run.
  */
 export async function withEndMails(
   { mail, mailQuota }: Pick<EndMailDeps, 'mail' | 'mailQuota'>,
@@ -54,7 +54,7 @@ export async function withEndMails(
   }
 }
 
-/** Tells them how the run has ended. */
+/** Sends the mails about the end of the run. */
 export async function mailEnd(
   { mail, languages: spoken, instance }: EndMailDeps,
   tx: Tx,

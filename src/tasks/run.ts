@@ -30,7 +30,7 @@ export interface RunDeps {
   readonly paused: () => boolean
   readonly mailQuota: MailQuota
   readonly clock: () => Date
-  /** People whose saves a run gives way to. */
+  /** Open saves of users, to which a run gives way. */
   readonly foreground: Pick<Foreground, 'isBusy' | 'quiet'>
 }
 
@@ -46,12 +46,12 @@ const pause = 60_000
 
 /** Objects that are changed together: so few that others hardly wait for their locks. */
 const batchSize = 100
-/** The same while people save: theirs wait for the processor and for commits as long as a batch takes. */
+/** The same while users save: their saves wait for the processor and for commits as long as a batch takes. */
 const smallBatch = 10
-/** Milliseconds that a batch waits for the saves of people. */
+/** Milliseconds that a batch waits for saves of users. */
 const longestWait = 500
 
-/** The run has been ended by somebody: what was not stored is not to be. */
+/** The run was ended by a user: the batch in progress is not stored. */
 class Ended extends Error {}
 
 /** The reason why a run ends with an error. */

@@ -34,7 +34,7 @@ export function urlElements(externalUrl: string, objects: readonly (Changed & { 
     .join('')
 }
 
-/** What robots may read: the pages of objects and the sitemap, or nothing. The longest rule that fits counts. */
+/** Rules for robots: they may read the pages of objects and the sitemap, or nothing. The longest rule that fits counts. */
 export function robotsText(externalUrl: string, isOpen: boolean): string {
   const place = new URL(externalUrl).pathname.replace(/\/$/, '')
   const allowed = [`Allow: ${place}${deepLinkPath}/uuid/*/format/html$`, `Allow: ${place}${sitemapPath}`]

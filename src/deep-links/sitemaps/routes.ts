@@ -15,7 +15,7 @@ const Query = Type.Object({
 
 const tags = ['deep links']
 
-/** What search engines ask for, at the addresses that they know. */
+/** `robots.txt` and sitemaps, at the addresses that search engines know. */
 export function registerSitemaps(http: HttpApp, { sitemaps }: { sitemaps: SitemapService }): void {
   http.route({
     method: ['GET', 'HEAD'],

@@ -1,6 +1,6 @@
 /**
- * Sitemaps: the pages of the objects that callers without a token can open, for search engines. They are made of what the user
- * `deep_link` sees at the moment, whoever asks. See docs/sitemaps.md.
+ * Sitemaps: the pages of the objects that callers without a token can open, for search engines. They list the objects that the user
+ * `deep_link` sees at the moment, for every caller. See docs/sitemaps.md.
  */
 import { createHash } from 'node:crypto'
 import type { BaseConfig } from '../../config/service.ts'

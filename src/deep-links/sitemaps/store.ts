@@ -1,4 +1,4 @@
-/** Objects of sitemaps, by ranges of their system object ids: where an object stands does not depend on any other one. */
+/** Objects of sitemaps, by ranges of their system object ids: the part of an object does not depend on other objects. */
 import type { ReadableSql } from '../../objects/service.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { secondsText } from '../../platform/postgres/moments.ts'
@@ -6,7 +6,7 @@ import type { Changed } from './documents.ts'
 
 /** Ids of a part. With addresses of 2,048 characters, the longest that a sitemap may have, it stays below 50 MB. */
 export const partSize = 20_000
-/** What one index may list. */
+/** The most entries of one index. */
 const mostParts = 50_000
 
 /** Parts in which there is something, each with the last change of what is shown there. */

@@ -54,7 +54,7 @@ export function createEntries(deps: EntryDeps) {
     return content
   }
 
-  /** What lies in a folder and below it. While somebody takes an entry, nothing of the database is held. */
+  /** The entries in a folder and below it. While a client reads an entry, no connection and no transaction is held. */
   async function* entriesOf(from: Fetched, folder: string, signal: AbortSignal): AsyncGenerator<ArchiveEntry> {
     const read = files.kept.reader()
     for (let after = 0; ; ) {
@@ -80,7 +80,7 @@ export function createEntries(deps: EntryDeps) {
     }
   }
 
-  /** A content that was looked up a while ago, and may have moved to another location since. */
+  /** A content that may have moved to another location since it was looked up. */
   async function openKept(file: ExportFile, kept: Kept, read: KeptReader, signal: AbortSignal) {
     signal.throwIfAborted()
     const content = await read(kept).catch(async () => read(await keptOf(file)))
@@ -101,7 +101,7 @@ export function createEntries(deps: EntryDeps) {
     }
   }
 
-  /** Where it is told that a file could not be had: beside it, at a path that no file of the run has. */
+  /** Paths of the texts that replace unreadable files: beside the file, at a path that no file of the run has. */
   function errorPaths(runId: number, paths: readonly string[]): (path: string) => Promise<string> {
     const lists: Promise<ReadonlySet<string>>[] = []
     const taken = (round: number): Promise<ReadonlySet<string>> => {

@@ -1,6 +1,6 @@
 /**
- * ZIP as it is streamed (APPNOTE 6.3.10), of any number of entries: what its directory says of each waits on the disk. yazl keeps all
- * entries with what they were read from, and looks through them at each: the time grows with the square of their number.
+ * A streamed ZIP (APPNOTE 6.3.10) of any number of entries: its directory is collected on disk. The library yazl keeps all entries with
+ * their streams in memory, and searches the list at each entry: time grows with the square of their number, memory with the number.
  */
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -19,19 +19,19 @@ export interface ZipEntry {
   readonly content: Readable
 }
 
-/** What the directory says of an entry. */
+/** The facts about an entry for the directory. */
 interface Written {
   readonly entry: ZipEntry
   readonly offset: number
   readonly crc: number
   readonly packedSize: number
-  /** Its sizes stand behind the content, since they were not known before. */
+  /** Its sizes follow the content, since they were not known before. */
   readonly streamed: boolean
 }
 
 /** Contents of fewer bytes are packed in memory. */
 const mostInMemory = 256 * 1024
-/** The largest number of four bytes, which says that the number stands elsewhere. */
+/** The largest number of four bytes: the real number is in the ZIP64 fields. */
 const most32 = 0xff_ff_ff_ff
 /** Contents of fewer bytes have fewer than four gigabytes, however badly they pack. */
 const most32Packed = 0xff_00_00_00
@@ -107,7 +107,7 @@ async function* packedPieces(
   counted: (source: AsyncIterable<Buffer>) => AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
   const deflate = createDeflateRaw()
-  // What goes wrong in it is what reading it fails with.
+  // Reading fails with the same error.
   const packing = pipeline(content, counted, deflate).catch(() => {})
   try {
     yield* deflate as AsyncIterable<Buffer>
@@ -123,7 +123,7 @@ function assertSize({ path, size }: ZipEntry, found: number): void {
 
 const isLarge = ({ size }: ZipEntry): boolean => size >= most32Packed
 
-/** Names are UTF-8; sizes stand behind the content where the second is set. */
+/** Names are UTF-8; with the second flag, sizes follow the content. */
 const flagsOf = ({ streamed }: Written): number => 0x08_00 | (streamed ? 0x08 : 0)
 
 /** Version, flags, method, time, checksum and sizes, as both headers have them. */

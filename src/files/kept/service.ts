@@ -1,4 +1,4 @@
-/** Contents that are no files: results of work, kept by somebody else's rows for as long as these say. */
+/** Contents that are not files: results of work, kept as long as rows of other tables refer to them. */
 import { createHash, hash as hashOf } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { AppError } from '../../platform/errors.ts'
@@ -11,7 +11,7 @@ import { announceBlobs } from '../records/store.ts'
 /** A content that is stored in a location and has no owner yet. It is removed within a day unless a row refers to it. */
 export interface ArrivedContent {
   readonly locationId: number
-  /** Of what lies in the location; that may be a set in which it is a part. */
+  /** Of the stored content; it may be a set, and this content a part of it. */
   readonly sha256: Sha256
   readonly start: number
   readonly size: number
@@ -114,7 +114,7 @@ export function createKeptContents({
       return rows.map(({ id }) => id)
     },
 
-    /** Those of the contents that there are, by their ids. */
+    /** The existing ones of the contents, by their ids. */
     async find(from: Queryable, ids: readonly number[]): Promise<ReadonlyMap<number, KeptContent>> {
       const { rows } = await from.query<KeptContent>(
         `select id, location_id as "locationId", encode(sha256, 'hex') as sha256, start, size,
@@ -134,7 +134,7 @@ export function createKeptContents({
       return readStored(content, { start: from + start, end: from + end })
     },
 
-    /** A reader of contents that somebody takes one after the other. */
+    /** A reader for contents that are read one after the other. */
     reader: () => createKeptReader(readStored),
 
     storeOf: (locationId: number): Pick<BlobStore, 'read'> => locations.storeOf(locationId),
@@ -144,7 +144,7 @@ export function createKeptContents({
 /** Bytes that are read at once of a set; contents that are longer are read by themselves. */
 const windowBytes = 1024 * 1024
 
-/** Remembers what it has read of a set: the next content lies behind the last one. */
+/** Keeps the last read bytes of a set: the next content follows the last one. */
 function createKeptReader(readStored: (content: ArrivedContent, range: ByteRange) => Promise<Readable>) {
   let window: { readonly of: ArrivedContent; readonly start: number; readonly bytes: Buffer } | null = null
 

@@ -159,7 +159,7 @@ export async function createRenditions(options: RenditionOptions) {
     folders,
     viewers,
 
-    /** What recipes say of files when a mapping asks for it; see `createAnswers`. */
+    /** Answers of recipes about files, for mappings; see `createAnswers`. */
     ask: createAnswers({
       db,
       events: options.events,
@@ -185,7 +185,7 @@ export async function createRenditions(options: RenditionOptions) {
     /** To be called when a file begins to arrive: the process for its preview is ready when the upload ends. */
     expect: viewers.warm,
 
-    /** What a look at a picture or a PDF tells; nothing where it cannot be read. */
+    /** Facts about a picture or a PDF from its content; nothing where it cannot be read. */
     async inspect({ locationId, sha256, type }: InspectedContent): Promise<Readonly<Record<string, unknown>>> {
       await using folder = await folders.make()
       const path = await localPath({ sha256 }, options.locations.storeOf(locationId), folder.path)

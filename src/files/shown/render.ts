@@ -133,7 +133,7 @@ function renderVersion(version: FileVersion, { metadata }: FileVersion, view: Fi
     const value = version.metadata[key]
     if (value != null) wire[key] = `${value}`
   }
-  // Those of the original stand in its technical metadata.
+  // The original has them in its technical metadata.
   if (view.format === 'long' && version.name !== original && version.metadata.page_sizes !== undefined) {
     wire.page_sizes = version.metadata.page_sizes
   }

@@ -12,9 +12,9 @@ export interface MappedDeps {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly pageOf: PageOf
-  /** What a source `deep_link_url` of a mapping says; null: nothing. */
+  /** The value of a source `deep_link_url` of a mapping; null: none. */
   readonly linkOf: (uuid: string) => string | null
-  /** Who publishes the records. */
+  /** The publisher of the records. */
   readonly publisher: () => string
 }
 

@@ -1,4 +1,4 @@
-/** What an object is besides its fields, as cells. */
+/** System fields of an object as cells. */
 import { isRecord, type ObjectTree, records, type Wire } from '../../objects/service.ts'
 import { inLanguage } from '../writer.ts'
 import { type AddCell, addTexts, type CellOptions, type CellValue, standardTexts } from './cell.ts'

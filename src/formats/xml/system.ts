@@ -1,4 +1,4 @@
-/** What an object is besides its fields, as elements whose names begin with an underscore. */
+/** System fields of an object as elements, with names that begin with an underscore. */
 import { isRecord, type ObjectTree, records, type Wire } from '../../objects/service.ts'
 import { element, languageElements, localizedElement, textElement } from './markup.ts'
 

@@ -2,7 +2,7 @@ import pg from 'pg'
 
 /**
  * How `pg_dump` reaches the database of a connection string, as variables of its environment: an argument could be seen by
- * everybody on the machine. What our own connections would do is what it does.
+ * everybody on the machine. It connects in the way of the service's own connections.
  */
 export function connectionVariables(connectionString: string): Record<string, string> {
   const { host, port, user, password, database } = new pg.Client({ connectionString })
@@ -18,7 +18,7 @@ export function connectionVariables(connectionString: string): Record<string, st
     ...encryption(given),
     PGAPPNAME: 'strongroom backup',
     PGCONNECT_TIMEOUT: '30',
-    // Nothing that lies in somebody's home counts.
+    // Files in the home folder have no effect.
     PGPASSFILE: '/dev/null',
   }
   return Object.fromEntries(Object.entries(variables).filter((one): one is [string, string] => Boolean(one[1])))

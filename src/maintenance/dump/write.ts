@@ -29,7 +29,7 @@ const mostErrors = 800
 
 /**
  * Has `pg_dump` write the database as it is at one moment, for `pg_restore`: with the search index, and without owners and
- * grants, so that it can be brought back as whoever somebody is there.
+ * grants, so that it can be restored by any user of the target server.
  * @throws {Error} with what the program says
  */
 export async function writeDump(options: DumpOptions): Promise<{ version: string; bytes: number }> {
@@ -37,7 +37,7 @@ export async function writeDump(options: DumpOptions): Promise<{ version: string
   const program = await findDumpProgram(db, config)
   if (!program) throw new Error('no pg_dump of the version of the server, or of a newer one, is found')
   progress.say(`pg_dump ${program.version} writes the database`)
-  // Whoever reads it can sign in as anybody who chose a weak password: for its owner's eyes only.
+  // The file has hashes of passwords, and weak passwords can be found from them: only its owner may read it.
   const target = await open(file, 'wx', 0o600)
   const folder = await mkdtemp(`${file}-`)
   const child = startForeign({

@@ -11,9 +11,9 @@ export interface FieldContext {
   readonly model: Model
   /** Best first. */
   readonly languages: readonly string[]
-  /** What `deep_link_url` stands for; null: nothing. */
+  /** The value of `deep_link_url`; null: none. */
   readonly address: string | null
-  /** Stands between the ends of spans of time; as imports read them where it is not said. */
+  /** The text between the ends of spans of time; absent: the form that imports read. */
   readonly to?: string
 }
 

@@ -23,7 +23,7 @@ export interface XmlField {
 
 export interface XmlMapping {
   readonly structure: XmlStructure
-  /** @param address what `deep_link_url` stands for; null: nothing. Languages: best first */
+  /** @param address the value of `deep_link_url`; null: none. Languages: best first */
   fieldsOf(
     tree: ObjectTree,
     told: { readonly languages: readonly string[]; readonly address: string | null },

@@ -14,15 +14,15 @@ export interface AskDeps {
 
 export interface Asking {
   readonly mapping: Mapping
-  /** Those of the fields that are filled. */
+  /** The recipes of the fields to fill. */
   readonly names: ReadonlySet<string>
-  /** What the recipes are told, the first first. */
+  /** Parameters for the recipes; earlier entries win. */
   readonly configs: readonly RecipeConfigs[]
 }
 
 export type RecipeReader = (fileId: number, field: FieldOfRecipe) => Reading | null
 
-/** What the recipes say of the files. A recipe that is not there, or not for a file, says nothing. @throws {AppError} */
+/** Answers of the recipes about the files. A missing recipe, or one for other files, gives no values. @throws {AppError} */
 export async function askRecipes(
   { recipes, ask }: AskDeps,
   actor: Actor,

@@ -40,7 +40,7 @@ interface Collected {
   values: readonly Value[]
 }
 
-/** What a file says, as an object of the type that all paths begin with. */
+/** The values of a file, as an object of the type with which all paths begin. */
 export function assemble(
   targets: readonly Target[],
   read: (target: Target) => Reading | null,

@@ -1,4 +1,4 @@
-/** Values in the JSON that a recipe says of a file, as they would stand in tags. */
+/** Values in the JSON of a recipe about a file, in the form of tags. */
 import type { Reading } from './read-tags.ts'
 
 type Members = Readonly<Record<string, unknown>>
@@ -19,7 +19,7 @@ export function stepsOf(path: string): readonly string[] {
   return [...steps, step]
 }
 
-/** What stands there; undefined: nothing. */
+/** The value at a path; undefined: none. */
 export function valueAt(value: unknown, steps: readonly string[]): unknown {
   let at = value
   for (const [index, step] of steps.entries()) {

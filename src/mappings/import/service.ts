@@ -44,7 +44,7 @@ export interface MappingQuery {
 
 /** The query of an upload, which has further members. */
 interface UploadQuery extends MappingQuery {
-  /** What its collection tells the recipes of the mapping. */
+  /** Parameters that its collection sets for the recipes of the mapping. */
   readonly recipeConfigs?: RecipeConfigs
   /** Where objects go that are made because files name them; absent: into the same pool. */
   readonly linked_pool_id?: number
@@ -131,7 +131,7 @@ function assertSensible(query: MappingQuery): void {
     throw unsupported('mapping_recipe_configs', recipes, 'it goes with the id of a mapping')
 }
 
-/** What a request tells recipes: those of the mapping, and what people may set of them. @throws {AppError} */
+/** Parameters that a request sets: of recipes of the mapping, and only those with `usereditable`. @throws {AppError} */
 function readRecipes(mapping: Mapping, text: string | undefined): RecipeConfigs {
   if (text === undefined) return {}
   return readConfigs(parsed(text), definedBy(mapping), { path: 'mapping_recipe_configs', by: 'user' })

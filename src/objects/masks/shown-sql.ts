@@ -4,7 +4,7 @@ import { nameOf, objectsWithGrants, type ReadableSql } from '../stored/readable-
 import { maskAccess, showingMasks } from './access.ts'
 import type { MaskDeps } from './preference.ts'
 
-/** What the caller may read with one mask at least: of the rest it knows the titles alone. */
+/** The objects that the caller may read with at least one mask: of others it knows only the titles. */
 export function shownSql(deps: MaskDeps, model: Model, caller: CallerRights): ReadableSql {
   const access = maskAccess(deps, caller)
   const tables = [...model.objecttypes.values()].map((table) => ({

@@ -152,7 +152,7 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       return shownSql(deps, deps.datamodel.current(), await deps.rights.forActor(actor))
     },
 
-    /** Those of the objects that the caller may read, in the trash or not. */
+    /** The objects that the caller may read, among the given ones, in the trash or not. */
     async latestVersions(
       q: Queryable,
       actor: Actor,

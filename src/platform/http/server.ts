@@ -55,9 +55,9 @@ export interface HttpOptions {
   readOnly: () => boolean
   /** While it is active, requests are refused. */
   standstill: Pick<Standstill, 'word' | 'enter'>
-  /** Told of requests that write: somebody waits for them. */
+  /** Counts requests that write, so that background work gives way. */
   foreground: Pick<Foreground, 'enter'>
-  /** On which an address stands that nothing has. */
+  /** The surface of unknown addresses. */
   elsewhere: Surface
 }
 

@@ -5,11 +5,11 @@ type Closing = Pick<ServerResponse, 'once'> & Partial<Pick<ServerResponse, 'clos
 const known = new WeakMap<Closing, (() => void)[]>()
 
 /**
- * Does something when a response is closed, answered or not; at once when it is. Much of the HTTP layer waits for that: they share one listener,
- * since Node takes more than ten on one response for a leak.
+ * Runs an action when a response is closed, answered or not; at once when it is closed already. Many parts of the HTTP layer use this:
+ * they share one listener, since Node reports more than ten on one response as a leak.
  */
 export function whenClosed(response: Closing, action: () => void): void {
-  // Its client has gone before: nothing would tell.
+  // Its client has gone before: no event follows.
   if (response.closed) {
     action()
     return

@@ -92,7 +92,7 @@ export function openPipelinedReads({ db, connections = 2 }: { db: Db; connection
   }
 }
 
-/** What PostgreSQL itself refuses is no loss: it would refuse it again. */
+/** A refusal by PostgreSQL itself is no lost connection: it would refuse the statement again. */
 function isLost(error: unknown): boolean {
   return error instanceof AppError ? error.code === 'ServiceUnavailable' : !(error instanceof pg.DatabaseError)
 }

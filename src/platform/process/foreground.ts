@@ -2,23 +2,23 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { whenClosed } from '../limits/when-closed.ts'
 
-/** What people of this process wait for: work of the background looks here, and gives way. */
+/** Requests of this process with a waiting user: background work checks it, and gives way. */
 export interface Foreground {
-  /** Counts a request that somebody waits for until it is answered or its client has gone. */
+  /** Counts a request until it is answered or its client has gone. */
   enter(response: ServerResponse): void
-  /** Somebody waits, or has waited a moment ago and may come back. */
+  /** A request is open, or one was answered a moment ago and its user may send the next. */
   isBusy(): boolean
-  /** Resolves when nobody waits, and in any case after so many milliseconds: who gives way must come to an end, too. */
+  /** Resolves when no request is open, at the latest after so many milliseconds: background work must come to an end, too. */
   quiet(longest: number): Promise<void>
 }
 
-/** Milliseconds after which somebody whose request was answered does not come back at once. */
+/** Milliseconds after an answer in which the same user often sends the next request. */
 const moment = 1000
 
 export function createForeground(now: () => number = () => performance.now()): Foreground {
   let open = 0
   let answeredAt = Number.NEGATIVE_INFINITY
-  let waiting: (() => void)[] = []
+  let waiting = new Set<() => void>()
   return {
     enter(response) {
       open++
@@ -27,7 +27,7 @@ export function createForeground(now: () => number = () => performance.now()): F
         answeredAt = now()
         if (open > 0) return
         const woken = waiting
-        waiting = []
+        waiting = new Set()
         for (const wake of woken) wake()
       })
     },
@@ -35,9 +35,11 @@ export function createForeground(now: () => number = () => performance.now()): F
     async quiet(longest) {
       if (open === 0) return
       const late = new AbortController()
-      const none = new Promise<void>((resolve) => waiting.push(resolve))
-      await Promise.race([none, sleep(longest, undefined, { signal: late.signal }).catch(() => {})])
+      const none = Promise.withResolvers<void>()
+      waiting.add(none.resolve)
+      await Promise.race([none.promise, sleep(longest, undefined, { signal: late.signal }).catch(() => {})])
       late.abort()
+      waiting.delete(none.resolve)
     },
   }
 }

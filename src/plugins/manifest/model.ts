@@ -147,7 +147,7 @@ export interface AddedMetadata {
 /** A recipe that mappings ask for what it says of a file. */
 export interface AskedRecipe extends AddedMetadata {
   readonly displayname: Texts
-  /** Those of the recipe itself. */
+  /** The parameters of the recipe itself. */
   readonly params: RecipeParams
   readonly dynamic: Program
 }

@@ -1,10 +1,10 @@
-/** Parameters of recipes: what they may be, and what they are when nothing is said. */
+/** Parameters of recipes: their types, limits and defaults. */
 import { badRequest } from '../../platform/errors.ts'
 import type { Place } from './reader.ts'
 
 /** A parameter as its recipe describes it. */
 export interface RecipeParam {
-  /** `any`: of a type that is not known here, so whatever is said is told to the program. */
+  /** `any`: an unknown type; the program gets the value as it was sent. */
   readonly type: 'string' | 'int' | 'bool' | 'select' | 'any'
   readonly description: string
   /** Of a number; null: none. */
@@ -12,7 +12,7 @@ export interface RecipeParam {
   readonly max: number | null
   /** Of a selection. */
   readonly options: readonly string[]
-  /** What it is when nothing is said; null: nothing. */
+  /** The default; null: none. */
   readonly fallback: string | number | boolean | null
   readonly mandatory: boolean
   /** Collections and requests may set it. */
@@ -21,7 +21,7 @@ export interface RecipeParam {
 
 export type RecipeParams = Readonly<Record<string, RecipeParam>>
 
-/** What recipes are told, by the name of the recipe. */
+/** Parameters of recipes, by the name of the recipe. */
 export type RecipeConfigs = Readonly<Record<string, { readonly params?: Readonly<Record<string, unknown>> | null }>>
 
 const mostParams = 100
@@ -64,10 +64,10 @@ function fallbackAt(place: Place): RecipeParam['fallback'] {
   return place.text(longestText)
 }
 
-/** Whoever sets them: settings of people who may change mappings, or collections and requests. */
+/** The origin of parameters: settings by managers of mappings, or collections and requests of users. */
 export type ParamsBy = 'manager' | 'user'
 
-/** As a recipe is told them; what says nothing is left out. @throws {AppError} naming the place */
+/** Parameters as they go to the recipe; empty ones are left out. @throws {AppError} naming the place */
 export function checkParams(
   defined: RecipeParams,
   given: Readonly<Record<string, unknown>>,
@@ -114,7 +114,7 @@ function wholeNumber({ min, max }: RecipeParam, value: unknown, place: string): 
   return whole
 }
 
-/** The parameters of a run: those of the first that say something, else what the recipe says itself. */
+/** The parameters of a run: of the first layer that has them, else the defaults of the recipe. */
 export function paramsOfRun(
   defined: RecipeParams,
   layers: readonly (Readonly<Record<string, unknown>> | undefined)[],

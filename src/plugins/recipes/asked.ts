@@ -1,4 +1,4 @@
-/** Recipes that mappings ask (`dynamic`): which fields they give, and with which parameters. */
+/** Recipes for mappings (`dynamic`): their fields and parameters. */
 import type { Logger } from 'pino'
 import type { RecipeProgram } from '../../files/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -11,11 +11,11 @@ import type { Plugin, PluginSnapshot } from '../model.ts'
 import type { Call, Caller } from '../run/call.ts'
 import { recipeProgram } from './added.ts'
 
-/** A value that a recipe says of a file. */
+/** A value in the answer of a recipe about a file. */
 export interface RecipeField {
   readonly name: string
   readonly text: Texts
-  /** The way to it in the JSON that the recipe writes. */
+  /** Its path in the JSON of the recipe. */
   readonly path: string
   readonly type: string
 }
@@ -23,18 +23,18 @@ export interface RecipeField {
 export interface MappableRecipe {
   readonly name: string
   readonly displayname: Texts
-  /** Of the files that it takes; none: all. */
+  /** Extensions of the files that it takes; none: all. */
   readonly extensions: readonly string[]
   readonly params: RecipeParams
   readonly fields: readonly RecipeField[]
-  /** Where it says that it has failed; null: nowhere. */
+  /** The path of its error; null: none. */
   readonly errorPath: string | null
 }
 
 export interface MappableRecipes {
-  /** Those of the plugins that are on, as they say now. Which of them say nothing stands in the log. */
+  /** The recipes of enabled plugins, as they describe themselves now. Failures are in the log. */
   list(): Promise<readonly MappableRecipe[]>
-  /** What runs it, with what the plugin says where the layers do not; null: it is not there, or off. */
+  /** The program, with the plugin's defaults where the layers have no value; null: it is missing, or off. */
   programOf(
     name: string,
     defined: RecipeParams,
@@ -51,7 +51,7 @@ export interface AskedOptions {
 }
 
 const mostFields = 200
-/** Milliseconds that a recipe has to say what it gives: somebody waits for a list. */
+/** Milliseconds for a recipe to describe its fields: a caller waits for a list. */
 const longest = 10_000
 
 export function createMappableRecipes({ plugins, caller, say, systemActor, log }: AskedOptions): MappableRecipes {
@@ -94,7 +94,7 @@ export function createMappableRecipes({ plugins, caller, say, systemActor, log }
   }
 }
 
-/** @throws {Error} saying where it is wrong */
+/** @throws {Error} naming the place of the mistake */
 function readTold({ recipe, displayname, extensions, params }: AskedRecipe, body: unknown): MappableRecipe {
   const place = new Place(body, recipe.name, new Set())
   if (!isObject(body)) throw place.wrong('an object')

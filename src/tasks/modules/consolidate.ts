@@ -56,7 +56,7 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
     throw new AppError('ObjectNotFound', { name: `task.task_params.${name}`, _system_object_id: missing })
   }
 
-  /** What is to go in the end must be the actor's to delete, before anything is relinked. @throws {AppError} `ObjectInsufficientRights` */
+  /** The actor must be allowed to delete the sources, before anything is relinked. @throws {AppError} `ObjectInsufficientRights` */
   function assertMayGo(params: Params, sources: readonly TaskObject[]): void {
     const kept = deletesSources(params) ? sources.find(({ mayDelete }) => !mayDelete) : undefined
     if (!kept) return

@@ -35,7 +35,7 @@ export interface Run {
   count(changed: number): void
   /** @throws when the run has ended or its time is over */
   check(): Promise<void>
-  /** How many objects the next batch is to have: it waits for saves of people, and has few while they save. */
+  /** The size of the next batch: it waits for open saves of users, and is small while users save. */
   nextBatch(): Promise<number>
   /** Whether the job goes on in another one, so that others have their turn. */
   isLong(): boolean

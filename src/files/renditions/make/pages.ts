@@ -5,8 +5,8 @@ import type { ResultOf, TextTask } from '../workshop/tasks.ts'
 const most = 1
 
 /**
- * What a version that is a PDF tells of its pages, as `technical_metadata` tells it of an original; nothing where they cannot be
- * read, which takes nothing from the version itself.
+ * The sizes of the pages of a version that is a PDF, as `technical_metadata` has them for an original; nothing where they cannot be
+ * read, which does not affect the version itself.
  */
 export async function pagesOf(
   run: (task: TextTask) => Promise<ResultOf<TextTask>>,

@@ -1,4 +1,4 @@
-/** What recipes say of originals when a mapping asks for it. Answers are kept: the same question is asked once. */
+/** Answers of recipes about originals, for mappings. Answers are stored: the same question is asked once. */
 import { createHash } from 'node:crypto'
 import type { EventLog } from '../../../events/service.ts'
 import type { Actor } from '../../../platform/actor.ts'
@@ -25,7 +25,7 @@ export type RecipeAnswer =
 export interface Question {
   readonly fileId: number
   readonly program: RecipeProgram
-  /** What of its answer says that it has failed; null: it has not. */
+  /** The error in its answer; null: none. */
   readonly problemIn: (value: Wire) => string | null
 }
 
@@ -46,7 +46,7 @@ export type AskRecipes = (actor: Actor, questions: readonly Question[]) => Promi
 
 /**
  * Asks recipes about files, as far as it was not asked before. What fails is in the log, and is asked again the next time.
- * Whoever waits for it goes first: with the caller the programs end.
+ * Callers wait for the answers, so these programs go first; they end with the caller.
  */
 export function createAnswers(deps: AnswerDeps): AskRecipes {
   const { db, events, readOnly } = deps

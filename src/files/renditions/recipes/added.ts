@@ -30,7 +30,7 @@ export interface RecipePrograms {
   make(program: RecipeProgram, source: RecipeSource, into: string, signal: AbortSignal): Promise<string>
   /** @throws {CannotMake} */
   say(program: RecipeProgram, source: RecipeSource, signal: AbortSignal): Promise<ProgramMetadata>
-  /** The same for somebody who waits: also where it has no place for one more. @throws {CannotMake} */
+  /** The same for a waiting caller: also where it has no place for one more. @throws {CannotMake} */
   ask(program: RecipeProgram, source: RecipeSource, signal: AbortSignal): Promise<ProgramMetadata>
 }
 

@@ -30,7 +30,7 @@ export interface Change {
   readonly facts?: (() => RequestFacts) | undefined
   /** See `PendingChange`. */
   readonly behind?: (work: Promise<unknown>) => void
-  /** Who is asked about this change alone, before all others. */
+  /** Callbacks for this change alone, run before all others. */
   readonly first?: readonly SaveCallback[] | undefined
   /**
    * Determines all changes: finds, decides and merges, as for the write. `consider` is called with the items for which transitions

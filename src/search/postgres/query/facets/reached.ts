@@ -40,7 +40,7 @@ export function reachedFacetSql(
 function countedMatchesSql({ field, reverse }: LinkStep, matches: string, plan: PostgresPlan): string {
   if (reverse) return `select d.id as key, 1 as n from search_document d where ${matches}`
   const set = setSql(field, 'd', plan)
-  // Sets of links into a hierarchy also have what stands above: of these each match has links of its own.
+  // Sets of links into a hierarchy also have the objects above: of these each match has its own links.
   return isHierarchy(field)
     ? `select d.id as key, ${set} as set, 1 as n from search_document d where ${matches}`
     : `select set as key, set, count(*)::int as n from (select ${set} as set from search_document d where ${matches}) m

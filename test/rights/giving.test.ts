@@ -89,6 +89,7 @@ const parts: Readonly<Record<string, string>> = {
   'ExportCsv.include_changelog.with_user': 'columns of a table',
   'ExportXlsx.include_changelog.with_user': 'columns of a table',
   'ExportInput._user': 'answered, and passed over',
+  'ExportBlock.user_id': 'has no effect',
   'TaskEmail.recipients': 'get a mail that says how a run ended',
   'ExportTransport.email.recipients': 'get a mail with the address of what its user may fetch',
   'TagSetting.is_default': 'of _tags of an object type',

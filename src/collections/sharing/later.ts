@@ -20,9 +20,11 @@ export interface LaterDeps {
   readonly db: Db
   readonly jobs: Pick<Jobs, 'register' | 'enqueue'>
   readonly check: Pick<ShareCheck, 'shared' | 'settle'>
+  /** Reads grants, presets and groups once more. */
+  readonly renew: () => Promise<void>
 }
 
-export function shareChecks({ db, jobs, check }: LaterDeps) {
+export function shareChecks({ db, jobs, check, renew }: LaterDeps) {
   const ask = (tx: Tx, look: Look): Promise<void> =>
     jobs.enqueue(tx, job, look, { key: `${job}:${look.after}` }) as Promise<void>
 
@@ -30,6 +32,8 @@ export function shareChecks({ db, jobs, check }: LaterDeps) {
     job,
     async ({ after, timeLimit }) => {
       const begun = Date.now()
+      // The marks must follow from the change that has queued the job, and its message may come later.
+      await renew()
       const all = (await check.shared(db, null)).filter((id) => id > after)
       for (let start = 0; start < all.length; start += atOnce) {
         const ids = all.slice(start, start + atOnce)

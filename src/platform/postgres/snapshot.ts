@@ -233,6 +233,15 @@ export function createSnapshots({
       ]).finally(() => late.abort())
     },
 
+    /**
+     * Reads all of them once more. A background job may begin before the message about the change that queued it, so a job whose
+     * result is stored calls this first. Not inside a transaction.
+     */
+    async renewAll(): Promise<void> {
+      for (const kept of all) kept.invalidate()
+      await Promise.all(all.map((kept) => kept.attempt()))
+    },
+
     close(): void {
       clearInterval(timer)
       endListening()

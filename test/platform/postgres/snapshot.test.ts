@@ -55,6 +55,17 @@ test('a change is read when a message tells of it, and what is equal stays the s
   assert.deepEqual(heard, ['2'])
 })
 
+test('all are read once more for a job, whose message may come later', async () => {
+  await using memory = await openMemory(svc.db)
+  const snapshot = await memory.snapshots.open(source)
+  await svc.db.query('update source set value = value + 10')
+  const [stored] = await source.read(svc.db)
+  assert.notEqual(snapshot.get(), `${stored}`)
+  await memory.snapshots.renewAll()
+  assert.equal(snapshot.get(), `${stored}`)
+  await svc.db.query('update source set value = value - 10')
+})
+
 test('a lost message matters for a while only', async () => {
   await using memory = await openMemory(svc.db, { highestAge: 20 })
   const snapshot = await memory.snapshots.open(source)

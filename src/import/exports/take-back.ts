@@ -51,7 +51,7 @@ export async function takeUp(client: ServiceClient, ledger: Ledger): Promise<Set
     for (const some of inParts(objects)) {
       const uuids = some.map(({ uuid }) => uuid)
       // The earlier attempt ended before it deleted them, or after it restored them.
-      const live = new Set((await foundBy(client, type, uuids)).map(({ uuid }) => uuid))
+      const live = await liveAmong(client, type, await foundBy(client, type, uuids))
       const named = some.filter(({ uuid }) => !live.has(uuid)).map(({ id, version }) => [id, version + 1, null])
       if (named.length > 0) await client.delete(`/db/${type}`, named, { delete_policy: 'undelete' })
       await ledger.addSent(type, uuids)
@@ -65,6 +65,16 @@ export async function takeUp(client: ServiceClient, ledger: Ledger): Promise<Set
     }
   }
   return there
+}
+
+/** Uuids of the objects that are not in the trash. The index may still have an object that was just deleted, so each is read. */
+async function liveAmong(client: ServiceClient, type: string, found: readonly Trashed[]): Promise<ReadonlySet<string>> {
+  const live = new Set<string>()
+  for (const { id, uuid } of found) {
+    const [object] = await client.get<Wire[]>(`/db/${type}/_all_fields/${id}`, { format: 'standard' })
+    if (object && object._latest_version_deleted_at === undefined) live.add(uuid)
+  }
+  return live
 }
 
 async function foundBy(client: ServiceClient, type: string, uuids: readonly string[]): Promise<readonly Trashed[]> {

@@ -9,7 +9,6 @@ import { outgoing } from './sections/outgoing.ts'
 import { people } from './sections/people.ts'
 
 export { fileClasses } from './sections/files.ts'
-export { bcryptRule } from './sections/rules.ts'
 export type { Section, Visibility } from './sections/section.ts'
 
 /**

@@ -26,7 +26,7 @@ interface Compiled {
   readonly languages: readonly string[]
 }
 
-export { type BaseConfig, bcryptRule, fileClasses } from './catalogue.ts'
+export { type BaseConfig, fileClasses } from './catalogue.ts'
 export { inLanguage } from './fields.ts'
 export { type PluginSectionChange, type PluginSections, sectionField, usersIn } from './plugin-sections.ts'
 export type { RecipeName, RenditionClass } from './renditions.ts'

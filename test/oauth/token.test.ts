@@ -259,7 +259,7 @@ test('CLIENT-003 LIM-003 a client of the base configuration works; more than 14 
   assert.equal((await configured({ x: { secret: rounds(14), redirectURIs: ['https://x.org/'] } }))[0]?.id, 'x')
   await assert.rejects(
     configured({ x: { secret: rounds(15), redirectURIs: ['https://x.org/'] } }),
-    /clients\.x\.secret: .* at most 14 rounds, has 15/,
+    /clients\.x\.secret: .* at most 14 rounds, not of 15/,
   )
 })
 

@@ -1,8 +1,8 @@
 import { eventGroups } from '../../events/service.ts'
+import { bcryptRule } from '../../platform/values/client-secrets.ts'
 import { redirectUriRule } from '../../platform/values/redirect-uris.ts'
 import { ldapMembers, ldapRule, ldapServers, openidMembers, openidRule, samlMembers, samlRule } from '../directories.ts'
 import { bool, duration, form, hashed, list, select, table, text } from '../fields.ts'
-import { bcryptRule } from './rules.ts'
 import { section } from './section.ts'
 
 /** User fields that events may copy (EVENT-004). */

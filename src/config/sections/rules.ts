@@ -42,10 +42,3 @@ export function regexpRule(source: string): string | null {
     return 'a regular expression (RE2: no look-ahead, no back references) of a moderate size'
   }
 }
-
-/** LIM-003: a client secret is a bcrypt hash with at most 14 rounds. */
-export function bcryptRule(hash: string): string | null {
-  const rounds = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(hash)?.[1]
-  if (rounds === undefined) return 'a bcrypt hash'
-  return Number(rounds) <= 14 ? null : 'a bcrypt hash with at most 14 rounds'
-}

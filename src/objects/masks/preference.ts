@@ -62,3 +62,22 @@ export function mayUseMask(
   const use = { id: mask.id, isAllFields: mask.isAllFields, isStandard: mask === standardMask(context, object) }
   return context.caller.mayUseMask(use, object.guard)
 }
+
+/**
+ * The first mask by preference that the caller may use and whose tag filter matches; for root, if there is none, the first one
+ * whose filter does not match.
+ */
+export function bestMask(
+  deps: MaskDeps,
+  caller: CallerRights,
+  object: Head,
+  preferred: readonly Mask[] = masksByPreference({ deps }, object),
+): Mask | null {
+  let possible: Mask | null = null
+  for (const mask of preferred) {
+    if (!mayUseMask({ deps, caller }, mask, object)) continue
+    if (maskFits(deps, mask, object.guard.tags)) return mask
+    possible ??= mask
+  }
+  return possible
+}

@@ -2,8 +2,7 @@ import type { Mask, Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
-import { maskFits } from '../masks/filter.ts'
-import { type MaskDeps, masksByPreference, mayUseMask } from '../masks/preference.ts'
+import { bestMask, type MaskDeps, mayUseMask } from '../masks/preference.ts'
 import { headsWhere, loadHeads } from '../stored/load.ts'
 import type { Head } from '../stored/rows.ts'
 import type { ReadDeps } from './render-pages.ts'
@@ -52,25 +51,6 @@ export function createLocate(deps: LocateDeps) {
 function usableMask(deps: MaskDeps, caller: CallerRights, object: Head, name: string): Mask | null {
   const mask = object.table.masks.get(name)
   return mask && mayUseMask({ deps, caller }, mask, object) ? mask : null
-}
-
-/**
- * The first mask by preference that the caller may use and whose tag filter matches; for root, if there is none, the first one
- * whose filter does not match.
- */
-export function bestMask(
-  deps: MaskDeps,
-  caller: CallerRights,
-  object: Head,
-  preferred: readonly Mask[] = masksByPreference({ deps }, object),
-): Mask | null {
-  let possible: Mask | null = null
-  for (const mask of preferred) {
-    if (!mayUseMask({ deps, caller }, mask, object)) continue
-    if (maskFits(deps, mask, object.guard.tags)) return mask
-    possible ??= mask
-  }
-  return possible
 }
 
 async function isPurged(q: Queryable, named: NamedBy): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
 import { leastMemory, ownMemory } from '../memory/shares.ts'
+import { bcryptRule } from '../values/client-secrets.ts'
 import { isOriginPattern, redirectUriRule } from '../values/redirect-uris.ts'
 import { withoutEnd } from '../values/text.ts'
 import type { OAuthClientConfig } from './config.ts'
@@ -257,11 +258,9 @@ function redirects(name: string, value: unknown): readonly string[] {
 }
 
 function bcryptHash(name: string, value: unknown): string {
-  const rounds = typeof value === 'string' ? /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(value)?.[1] : undefined
-  if (typeof value !== 'string' || rounds === undefined) throw new ConfigError(`${name}: must be a bcrypt hash`)
-  if (Number(rounds) > 14)
-    throw new ConfigError(`${name}: must be a bcrypt hash of at most 14 rounds, has ${Number(rounds)}`)
-  return value
+  const expected = typeof value === 'string' ? bcryptRule(value) : 'a bcrypt hash'
+  if (expected !== null) throw new ConfigError(`${name}: must be ${expected}`)
+  return value as string
 }
 
 function mapOf(name: string, value: unknown): Record<string, unknown> {

@@ -141,7 +141,7 @@ suite('configuration', () => {
 
   test('a bcrypt hash of 14 rounds is accepted as a client secret, one of 15 is not', async () => {
     assert.equal((await load(clientsWith(hash(14)))).oauthClients[0]?.secret, hash(14))
-    await assert.rejects(load(clientsWith(hash(15))), /clients\.x\.secret: .* at most 14 rounds, has 15/)
+    await assert.rejects(load(clientsWith(hash(15))), /clients\.x\.secret: .* at most 14 rounds, not of 15/)
   })
 
   test('aliases that grow without end are refused', async () => {

@@ -34,7 +34,7 @@ test('the first plugin of the documentation does what is said of it', async () =
       root.post('/db/work', [payload('work', { ...inPool(pool), ...block })])
     /** The request of a step as the page has it: its method, path and body. */
     const step = (path: string): [string, Json] => {
-      const command = [...tutorial.matchAll(/curl ([\s\S]*?)"\$SVC(\/api\/v1[^"]*)"/g)].find(([, , url = '']) =>
+      const command = [...tutorial.matchAll(/curl ([\s\S]*?)"\$BASE(\/api\/v1[^"]*)"/g)].find(([, , url = '']) =>
         url.includes(path),
       )
       assert.ok(command, path)

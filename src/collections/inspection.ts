@@ -1,5 +1,5 @@
 import type { Queryable } from '../platform/postgres/db.ts'
-import type { Localized } from './model.ts'
+import type { Localized } from '../platform/values/localized.ts'
 
 /** The conditions by which administrators search collections; null restricts nothing. */
 export interface InspectedCollections {

@@ -1,5 +1,7 @@
 /** Pools of objects that uploads make behind links (`linked_object_pools`), by the name of the link. */
+
 import type { Column, Table } from '../datamodel/model.ts'
+import { isRecord } from '../platform/values/records.ts'
 
 /** A link of the object type or of a nested table of it, by its name in searches, with or without the object type. */
 export function linkNamed(table: Table, name: string): Column | undefined {
@@ -19,7 +21,5 @@ export function namedPool(entry: unknown): { readonly id?: number; readonly refe
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : null
+  return isRecord(value) ? value : null
 }

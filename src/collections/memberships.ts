@@ -1,7 +1,8 @@
 /** The lists that objects are in, for the object service. */
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
-import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { numbersText } from '../platform/postgres/literals.ts'
 import { renderName } from './render.ts'
 import type { CollectionName } from './schema.ts'
 import type { KeptShares } from './sharing/snapshot.ts'

@@ -4,9 +4,8 @@
  * object in a list. A *remote* object is one of another instance, known by its global id only. Everything below a top
  * collection has the same owner.
  */
+import type { Localized } from '../platform/values/localized.ts'
 import type { StoredGrant } from '../rights/service.ts'
-
-export type Localized = Readonly<Record<string, string>>
 
 /** Settings for objects made of uploads into a collection; wire form, checked by create-object.ts. */
 export type CreateObject = Readonly<Record<string, unknown>>

@@ -1,4 +1,5 @@
-import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { numbersText } from '../platform/postgres/literals.ts'
 import type { PresetTerms, PresetUse } from '../rights/service.ts'
 import { deleteUnnamed } from './shares/store.ts'
 

@@ -22,24 +22,22 @@ export const mostEntries = 1_000_000
 const uploads = kept('uploads into the collection')
 const params = Type.Record(Type.String({ maxLength: 200 }), Type.Unknown())
 
+const poolNamed = (same: string) =>
+  optional(
+    Type.Object(
+      { pool: Type.Object({ _id: optional(Id), 'lookup:_id': optional(LookupByReference) }, open) },
+      { ...open, description: `The same as \`${same}\`.` },
+    ),
+  )
+
 export const CreateObject = Type.Object(
   {
     objecttype: optional(Type.String({ maxLength: 200 })),
     mask_id: optional(Id),
     pool_id: optional(Id),
     linked_pool_id: optional(Id),
-    pool: optional(
-      Type.Object(
-        { pool: Type.Object({ _id: optional(Id), 'lookup:_id': optional(LookupByReference) }, open) },
-        { ...open, description: 'The same as `pool_id`.' },
-      ),
-    ),
-    linked_pool: optional(
-      Type.Object(
-        { pool: Type.Object({ _id: optional(Id), 'lookup:_id': optional(LookupByReference) }, open) },
-        { ...open, description: 'The same as `linked_pool_id`.' },
-      ),
-    ),
+    pool: poolNamed('pool_id'),
+    linked_pool: poolNamed('linked_pool_id'),
     eas_field: optional(Type.String({ maxLength: 500 })),
     linked_object_pools: optional(Type.Record(Type.String({ maxLength: 200 }), Type.Unknown())),
     hierarchy_linked_object: optional(Type.Object({ field: optional(Type.String({ maxLength: 500 })) }, open)),

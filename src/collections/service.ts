@@ -1,29 +1,21 @@
 /** Collections: lists of objects arranged by people, in a tree below a top collection for each user. See docs/collections.md. */
+
 import type { Model } from '../datamodel/model.ts'
-import type { RequireMappings } from '../objecttypes/model.ts'
 import type { Actor } from '../platform/actor.ts'
-import type { ConventionOf } from '../platform/config/versions.ts'
 import { badRequest } from '../platform/errors.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
-import { type OrTasks, orTasks } from '../platform/values/questions.ts'
-import { assertStorable } from '../platform/values/text.ts'
-import type { KeptPools } from '../pools/service.ts'
+import type { Localized } from '../platform/values/localized.ts'
+import type { OrTasks } from '../platform/values/questions.ts'
 import type { RightsService, ShareOptions } from '../rights/service.ts'
-import type { KeptTags } from '../tags/service.ts'
 import { type Access, accessTo, notFound, requireCollection, type UploadTarget } from './access.ts'
 import { requireList } from './entries/rights.ts'
-import { createListService, type FoundEntry, type ListDeps } from './entries/service.ts'
+import { createListService } from './entries/service.ts'
 import { collectionEvent } from './events.ts'
-import type { Collection, CreateObject, Localized } from './model.ts'
-import type { Pins } from './pins/service.ts'
-import { assertWithinQuotas } from './quotas.ts'
+import type { Collection, CreateObject } from './model.ts'
 import { compiledOf, renderCollections, type UploadAddress } from './render.ts'
-import { type SavedCollection, saveCollections } from './save.ts'
+import { createSaveTransaction, type SaveDeps } from './save-transaction.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
-import type { MailBudget, ShareMails } from './shares/mails.ts'
-import { assertNotices, noticesOf } from './shares/notices.ts'
 import type { Shares } from './shares/service.ts'
-import type { WantedShare } from './shares/share-users.ts'
 import { createShareCheck } from './sharing/check.ts'
 import { createReview } from './sharing/review.ts'
 import * as store from './store.ts'
@@ -47,23 +39,13 @@ export { shareChecks } from './sharing/later.ts'
 export { collectionsTopic, openShares } from './sharing/snapshot.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
-export interface CollectionDeps extends Omit<ListDeps, 'rights' | 'check'> {
-  readonly rights: Pick<
-    RightsService,
-    'beyond' | 'forActor' | 'validateAcls' | 'resolveWho' | 'whoNames' | 'renderAcls'
-  >
-  readonly datamodel: { current(): Model }
-  readonly pools: Pick<KeptPools, 'snapshot'>
-  readonly tags: Pick<KeptTags, 'existing'>
-  readonly requireMappings: RequireMappings
-  readonly conventionOf: ConventionOf
+export interface CollectionDeps extends SaveDeps {
+  readonly rights: SaveDeps['rights'] & Pick<RightsService, 'whoNames' | 'renderAcls'>
+  readonly shares: SaveDeps['shares'] & Pick<Shares, 'shown'>
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   /** Addresses for uploads into the collection. */
   readonly uploadAddresses: (collectionId: number, generation: number) => Promise<readonly UploadAddress[]>
-  readonly pins: Pick<Pins, 'hashesOf' | 'remember'>
-  readonly shareMails: ShareMails
-  readonly shares: Pick<Shares, 'wanted' | 'make' | 'settle' | 'shown'>
 }
 
 /** A collection as a target of uploads. */
@@ -76,13 +58,6 @@ export interface CollectionUploads {
   readonly settings: CreateObject | null
 }
 
-/** Parts of a request that are prepared before its transaction. */
-interface Asked {
-  readonly pinHashes: readonly (string | null)[]
-  readonly wanted: readonly WantedShare[]
-  readonly mails: MailBudget
-}
-
 /** For an empty collection that is not shared. */
 const unasked: ShareOptions = { allow: false, background: false }
 
@@ -93,6 +68,7 @@ export function createCollectionService(deps: CollectionDeps) {
   const check = createShareCheck(deps)
   const lists = createListService({ ...deps, check })
   const now = (): number => deps.clock().getTime()
+  const saver = createSaveTransaction(deps, { check, lists })
 
   async function render(q: Queryable, actor: Actor, collections: readonly Collection[]): Promise<CollectionOutput[]> {
     const ids = collections.map(({ id }) => id)
@@ -138,165 +114,13 @@ export function createCollectionService(deps: CollectionDeps) {
     return collection
   }
 
-  async function saveIn(
-    tx: Tx,
-    actor: Actor,
-    inputs: readonly CollectionInput[],
-    placeOf: (index: number) => string,
-    options: ShareOptions,
-    { pinHashes, wanted, mails }: Asked = { pinHashes: [], wanted: [], mails: { counted: 0, written: 0 } },
-  ) {
-    // Objects are locked before collections, as in deletions of objects.
-    const entries = await sentLists(tx, actor, inputs, placeOf)
-    const { collections: saved, made } = await saveCollections(
-      {
-        tx,
-        actor,
-        rights: await rights.forActor(actor),
-        grants: rights,
-        model: deps.datamodel.current(),
-        pools: deps.pools.snapshot(),
-        tags: deps.tags,
-        requireMappings: deps.requireMappings,
-        convention: deps.conventionOf(actor),
-        at: now(),
-        pinHashes,
-        makeShares: () => deps.shares.make(tx, actor, wanted),
-      },
-      inputs,
-      placeOf,
-    )
-    await assertWithinQuotas(
-      tx,
-      deps.quotas,
-      saved.filter(({ created, moved }) => created || moved).map(({ ownerId }) => ownerId),
-    )
-    await deps.shares.settle(tx, saved, made)
-    await deps.shareMails.send(
-      tx,
-      actor,
-      mails,
-      saved.flatMap((collection, index) =>
-        noticesOf(inputs[index]?._acl ?? [], collection, placeOf(index)).map((notice) => ({ ...notice, collection })),
-      ),
-    )
-    await replaceLists(tx, actor, saved, entries, options)
-    await renewUploads(tx, actor, saved, inputs)
-    // The user who sets a PIN knows it.
-    await deps.pins.remember(
-      tx,
-      actor,
-      saved.flatMap(({ id, pinId, pinHash }) => (pinId && pinHash ? [{ id, pinId }] : [])),
-    )
-    await settleShares(tx, actor, saved, options)
-    await deps.sharing.changed(tx)
-    await events.append(
-      tx,
-      saved.map((one) => collectionEvent(one.created ? 'COLLECTION_INSERT' : 'COLLECTION_UPDATE', actor, one)),
-    )
-    return saved.map(({ id }) => id)
-  }
-
-  /** The lists in the records of a request; null: none. */
-  async function sentLists(
-    tx: Tx,
-    actor: Actor,
-    inputs: readonly CollectionInput[],
-    placeOf: (index: number) => string,
-  ): Promise<(readonly FoundEntry[] | null)[]> {
-    const all: { readonly index: number; readonly sent: Awaited<ReturnType<typeof lists.readSent>> }[] = []
-    for (const [index, { objects, _objects: other }] of inputs.entries()) {
-      const place = placeOf(index)
-      if (objects && other)
-        throw badRequest(`${place}: objects and _objects are the same`, { path: `${place}._objects` })
-      const given = objects ?? other
-      const name = objects ? 'objects' : '_objects'
-      if (given) all.push({ index, sent: await lists.readSent(given, `${place}.${name}`) })
-    }
-    const result = new Array<readonly FoundEntry[] | null>(inputs.length).fill(null)
-    const found = await lists.findAll(
-      tx,
-      actor,
-      all.map(({ sent }) => sent),
-    )
-    for (const [place, { index }] of all.entries()) result[index] = found[place] ?? []
-    return result
-  }
-
-  async function replaceLists(
-    tx: Tx,
-    actor: Actor,
-    saved: readonly SavedCollection[],
-    entries: readonly (readonly FoundEntry[] | null)[],
-    options: ShareOptions,
-  ): Promise<void> {
-    const ids = saved.flatMap(({ id }, index) => (entries[index] ? [id] : []))
-    if (ids.length === 0) return
-    const stored = new Map((await store.findCollections(tx, ids)).map((one) => [one.id, one]))
-    const chains = await store.findChains(tx, ids, actor)
-    await lists.replaceAll(
-      tx,
-      actor,
-      saved.flatMap(({ id }, index) => {
-        const list = stored.get(id)
-        const own = entries[index]
-        return list && own ? [{ list, access: accessTo(actor, list, chains, now()), entries: own }] : []
-      }),
-      options,
-    )
-  }
-
-  async function renewUploads(
-    tx: Tx,
-    actor: Actor,
-    saved: readonly SavedCollection[],
-    inputs: readonly CollectionInput[],
-  ): Promise<void> {
-    const ids = saved.flatMap(({ id }, index) => (inputs[index]?._renew_upload_urls ? [id] : []))
-    if (ids.length === 0) return
-    const chains = await store.findChains(tx, ids, actor)
-    for (const one of await store.findCollections(tx, ids)) {
-      requireCollection(accessTo(actor, one, chains, now()), 'bag_acl', one.id)
-    }
-    await store.renewUploads(tx, ids)
-  }
-
-  /** Changed grants and places change what is shared, here and below. */
-  async function settleShares(
-    tx: Tx,
-    actor: Actor,
-    saved: readonly SavedCollection[],
-    options: ShareOptions,
-  ): Promise<void> {
-    const reshared = saved.filter((one) => one.reshared).map(({ id }) => id)
-    if (reshared.length === 0) return
-    const moved = saved.filter((one) => one.moved).map(({ id }) => id)
-    if (moved.length > 0) await check.requirePassing(tx, actor, await check.shared(tx, moved))
-    await check.settle(tx, actor, { ids: await check.shared(tx, reshared) }, options)
-  }
-
   async function save(
     actor: Actor,
     inputs: readonly CollectionInput[],
     placeOf: (index: number) => string,
     options: ShareOptions,
   ): Promise<OrTasks<CollectionOutput[]>> {
-    for (const [index, { objects: _, _objects: __, ...record }] of inputs.entries())
-      assertStorable(record, placeOf(index))
-    const pinHashes = await deps.pins.hashesOf(
-      actor,
-      inputs.map(({ collection }, index) => ({
-        pin: collection.pin_code,
-        path: `${placeOf(index)}.collection.pin_code`,
-      })),
-    )
-    assertNotices(inputs, placeOf)
-    const wanted = await deps.shares.wanted(actor, inputs, placeOf)
-    const saved = await orTasks(() =>
-      deps.shareMails.withinQuota(actor, (mails) =>
-        db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, options, { pinHashes, wanted, mails })),
-      ),
-    )
+    const saved = await saver.save(actor, inputs, placeOf, options)
     if (saved.kind === 'confirm') return saved
     const ids = saved.value
     const stored = new Map((await store.findCollections(db, ids)).map((one) => [one.id, one]))
@@ -317,7 +141,7 @@ export function createCollectionService(deps: CollectionDeps) {
     async collect(tx: Tx, actor: Actor, systemObjectIds: readonly number[]): Promise<number> {
       const today = deps.clock().toISOString().slice(0, 10)
       const displayname = Object.fromEntries(deps.languages().map((language) => [language, today]))
-      const [id] = await saveIn(tx, actor, [{ collection: { displayname } }], () => 'delete_policy', unasked)
+      const [id] = await saver.saveIn(tx, actor, [{ collection: { displayname } }], () => 'delete_policy', unasked)
       if (systemObjectIds.length > 0) await lists.add(tx, actor, id as number, systemObjectIds, 'delete_policy')
       return id as number
     },

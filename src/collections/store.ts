@@ -1,5 +1,6 @@
 import { type Actor, visitorOf } from '../platform/actor.ts'
-import { numbersText, type Queryable, type Tx, textsText } from '../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { numbersText, textsText } from '../platform/postgres/literals.ts'
 import { actingRight, inForceSql } from '../rights/service.ts'
 import type { Ancestor, Collection, CollectionFields } from './model.ts'
 import { lockedSql } from './pins/store.ts'

@@ -1,13 +1,6 @@
-import { collectionsOf, collectionsSeen, createCollectionService, leaveCollections } from '../collections/service.ts'
+import { collectionsOf, createCollectionService, leaveCollections } from '../collections/service.ts'
 import { createUploadKeys, drivePath, hotfolderPath } from '../drives/service.ts'
-import {
-  createEventJanitor,
-  createEventService,
-  createEventStreams,
-  followEvents,
-  type Seen,
-} from '../events/service.ts'
-import { readableExports } from '../exports/service.ts'
+import { followEvents } from '../events/service.ts'
 import { createIngestService } from '../ingest/service.ts'
 import { createMetadataExport } from '../mappings/export/service.ts'
 import { createMetadataImport } from '../mappings/import/service.ts'
@@ -26,10 +19,8 @@ import {
   findObjectsByValues,
   type ObjectDeps,
   readNamedObject,
-  refreshStandards,
   standardMask,
 } from '../objects/service.ts'
-import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
 import { grantStores, grantTables, namesInGrants } from '../objects/upkeep/grant-stores.ts'
 import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { createTrashJanitor, purgePolicies } from '../objects/upkeep/trash-janitor.ts'
@@ -38,74 +29,34 @@ import { mailRecipients } from '../people/mail-recipients.ts'
 import { pageLink } from '../platform/values/deep-link.ts'
 import { publishedOf } from '../publish/service.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
-import { failureEvents } from '../search/queue/failure-events.ts'
-import { indexedEvents } from '../search/queue/indexed-events.ts'
-import { createIndexer, createQueryLanguage, createSearchService } from '../search/service.ts'
 import { narrowedTags } from '../tags/service.ts'
-import { readableTasks } from '../tasks/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
+import { composeEventLog } from './event-log.ts'
 import type { Given, Ground } from './ground.ts'
 import type { People } from './people.ts'
 import type { Plugins } from './plugins.ts'
 import type { Readers } from './readers.ts'
+import { composeIndexer, composeSearch } from './search.ts'
 import type { Workflow } from './workflow.ts'
 
 export type Objects = Awaited<ReturnType<typeof composeObjects>>
 
-/** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as callers may read it. */
+/** Objects: reading and saving, with all that depends on them: index and search, transitions that run by themselves, event log. */
 export async function composeObjects(
-  { config, db, log, saveCallbacks = () => [] }: Given,
-  { bus, memory, seal, jobs, pipelined, pages, heavyRequests, queued, snapshots }: Ground,
-  {
-    baseConfig,
-    datamodel,
-    index,
-    reindexing,
-    events,
-    eventUsers,
-    languages,
-    objecttypes,
-    pools,
-    sharing,
-    tags,
-    maskSettings,
-    anyMarks,
-    keptPlugins,
-  }: Readers,
-  { principals, rights, signIn, pins, shares, shareMails, users, groups, mail, messages, conventionOf }: People,
-  { files, mappings, transitions, webhooks, pools: poolService }: Workflow,
+  given: Given,
+  ground: Ground,
+  readers: Readers,
+  people: People,
+  workflow: Workflow,
   { plugins }: Plugins,
   opened: AsyncDisposableStack,
 ) {
-  const indexer = await createIndexer({
-    db,
-    bus,
-    log,
-    datamodel,
-    languages,
-    refreshStandards,
-    linkedChanged: async (ids) => {
-      const having = anyMarks() ? await objectsWithFiles(db, ids) : []
-      if (having.length > 0) await db.transaction((tx) => files.renewMarks(tx, having))
-    },
-    readFiles: files.forIndex,
-    poolPath: pools.path,
-    target: index.target,
-    queued,
-    reindexing,
-    check: { pause: config.indexCheckPause, every: 3600 * config.indexCheckEvery },
-    async onIndexed(from, ids) {
-      if (ids.length > 0 && baseConfig.get().object_index_event.active)
-        await events.append(from, await indexedEvents(from, ids))
-    },
-    onFailure: async (id, error) => {
-      await events.append(db, await failureEvents(db, 'OBJECT_INDEX_ERROR', [{ id, error }]))
-    },
-    onRetry: async (tx, failed) => {
-      await events.append(tx, await failureEvents(tx, 'OBJECT_INDEX_REQUEUE', failed))
-    },
-  })
-  opened.defer(() => indexer.close())
+  const { config, db, log, saveCallbacks = () => [] } = given
+  const { memory, seal, jobs, pipelined, pages, heavyRequests, queued, snapshots } = ground
+  const { baseConfig, datamodel, index, events, languages, objecttypes, pools, sharing, tags, maskSettings } = readers
+  const { principals, rights, signIn, pins, shares, shareMails, mail, conventionOf } = people
+  const { files, mappings, transitions, webhooks } = workflow
+  const indexer = await composeIndexer(given, ground, readers, workflow, opened)
   const readDeps: ReadDeps = {
     db,
     pipelined,
@@ -213,14 +164,6 @@ export async function composeObjects(
     paused: () => config.readOnly || !config.allowPurge || !baseConfig.get().janitor.active,
   })
   opened.defer(() => trashJanitor.close())
-  const eventJanitor = createEventJanitor({
-    db,
-    events,
-    log,
-    settings: () => baseConfig.get().janitor,
-    paused: () => config.readOnly,
-  })
-  opened.defer(() => eventJanitor.close())
   const runOnObjects: RunOnObjects = (actor, request) => runTransition(objectDeps, actor, request)
   const eventRuns = createEventRuns({
     db,
@@ -246,76 +189,9 @@ export async function composeObjects(
     linkOf: (object) => pageLink(config.externalUrl, baseConfig.get(), object),
     languages,
   })
-  const { databaseName } = config
-  const seen: Seen = {
-    objects: read.told,
-    pools: async (ids) => async (actor) => {
-      const own = await rights.forActor(actor)
-      return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
-    },
-    users: users.readable,
-    groups: groups.readable,
-    messages: messages.readable,
-    collections: collections.readable,
-    exports: (ids) => readableExports(db, ids),
-    tasks: (ids) => readableTasks(db, ids),
-  }
-  const eventService = createEventService({
-    db,
-    log: events,
-    databaseName,
-    users: eventUsers,
-    seen,
-    pluginType: keptPlugins.eventType,
-    quotas: {
-      eventBytes: config.quotaEventBytes,
-      events: config.quotaEvents,
-      eventStorage: config.quotaEventStorage,
-    },
-  })
-  const search = createSearchService({
-    db,
-    pipelined,
-    engine: index.engine,
-    checksIndex: config.indexCheckPause > 0,
-    followedSince: () => index.target.followedSince(db),
-    bus,
-    reindexing,
-    datamodel,
-    rights,
-    languages,
-    databaseName: config.databaseName,
-    renderHits: read.renderHits,
-    readable: read.readable,
-    withAncestors: read.withAncestors,
-    heavyRequests,
-    guest: signIn.actorOfGuests,
-    synonyms: () => baseConfig.get().languages.database,
-    log,
-    pointQuotas: {
-      own: config.quotaPointsInTime,
-      all: config.quotaAllPointsInTime,
-      hits: config.quotaPointInTimeHits,
-    },
-    pools,
-    ...maskSettings,
-    world: snapshots.world,
-    freeVersions: files.freeVersions,
-    alike: files.alike,
-    collectionsSeen,
-    poolOf: pools.byId,
-    poolByReference: (reference) => pools.byReference(reference)?.id,
-    tagName: (id) => tags.snapshot().get(id)?.displayname,
-    keepers: {
-      pool: poolService.records,
-      collection: collections.records,
-      user: users.records,
-      group: groups.records,
-      message: messages.records,
-      event: eventService.records,
-    },
-  })
-  opened.defer(() => search.close())
+  const eventLog = composeEventLog(given, ground, readers, people, { read, collections }, opened)
+  const records = { read, collections, events: eventLog.events }
+  const { search, language } = composeSearch(given, ground, readers, people, workflow, records, opened)
   const objects = createObjectService(objectDeps, saved.renderSaved)
   const metadataImport = createMetadataImport({
     db,
@@ -346,8 +222,8 @@ export async function composeObjects(
     askPlugin: plugins.askAboutUpload,
     fileRecords: (actor, ids) => files.read(actor, ids, 'long', {}),
   })
-  const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   return {
+    ...eventLog,
     index,
     indexer,
     read,
@@ -358,7 +234,6 @@ export async function composeObjects(
     metadataImport,
     /** Purges objects that have been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
-    eventJanitor,
     info: createObjectInfoService(objectDeps),
     nameInObject: createFileNames({
       db,
@@ -383,7 +258,6 @@ export async function composeObjects(
     eventRuns,
     search,
     language,
-    events: eventService,
     invalid: createInvalidGrantService({
       db,
       stores: grantStores,
@@ -400,17 +274,6 @@ export async function composeObjects(
       objectOf: read.guarded,
       isObjecttype: (id) => datamodel.current().tablesById.get(id)?.kind === 'object',
       hasOwnGrants: (id) => datamodel.current().tablesById.get(id)?.aclTable === true,
-    }),
-    streams: createEventStreams({
-      db,
-      log,
-      databaseName,
-      seen,
-      callers: signIn.callers,
-      most: Math.floor(config.maxConnections / 2),
-      mostOfCaller: config.quotaStreams,
-      maxBytes: memory.eventStreams,
-      patience: 1000 * config.slowGrace,
     }),
   }
 }

@@ -1,4 +1,4 @@
-import type { ValuesOf } from './fields.ts'
+import type { ValuesOf } from './fields/field.ts'
 import { access } from './sections/access.ts'
 import { addresses } from './sections/addresses.ts'
 import { exporting } from './sections/export.ts'

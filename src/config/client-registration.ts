@@ -2,7 +2,8 @@
  * The section `register` of other clients: it is `registration` with other names. It is accepted and never returned, so that a
  * configuration that was read here and is sent back contains everything once.
  */
-import { isRecord, wrong } from './fields.ts'
+import { isRecord } from '../platform/values/records.ts'
+import { wrong } from './fields/field.ts'
 
 const path = 'system/config/register'
 

@@ -2,7 +2,8 @@
  * Converts renditions as other clients configure them, `{"recipename": "imageconverter:browserthumbs", "params": {…}}`, to rows of
  * the tables of this service. Options that this service does not support are refused with their path.
  */
-import { isRecord, wrong } from './fields.ts'
+import { isRecord } from '../platform/values/records.ts'
+import { wrong } from './fields/field.ts'
 
 type Row = Readonly<Record<string, unknown>>
 

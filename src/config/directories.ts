@@ -3,7 +3,9 @@ import { isInstalled } from '../platform/process/optional-packages.ts'
 import type { Secret } from '../platform/secrets/sealed-texts.ts'
 import { attributeTemplate, partsOf } from '../platform/values/attribute-templates.ts'
 import { certificateTexts } from '../platform/values/certificate-texts.ts'
-import { address, bool, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
+import { table, waiting } from './fields/forms.ts'
+import { address, secret } from './fields/secrets.ts'
+import { bool, int, list, localized, select, text } from './fields/values.ts'
 import { unavailableForm } from './unavailable.ts'
 
 /** Members of the sections about directories, external systems in which people have accounts. */

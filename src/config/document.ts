@@ -1,7 +1,10 @@
 import { AppError, badRequest } from '../platform/errors.ts'
+import { isRecord } from '../platform/values/records.ts'
 import { type BaseConfig, isSectionName, type SectionName, sectionNames, sections } from './catalogue.ts'
 import { withRegistration } from './client-registration.ts'
-import { asSent, describeMembers, type Field, isRecord, wrong } from './fields.ts'
+import { type Field, wrong } from './fields/field.ts'
+import { describeMembers } from './fields/forms.ts'
+import { asSent } from './fields/secrets.ts'
 import type { StoredSections } from './store.ts'
 import { assertUnset, isUnavailable, unavailableSections } from './unavailable.ts'
 

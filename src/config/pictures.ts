@@ -1,4 +1,6 @@
-import { type Field, isRecord, type TakenContent, text } from './fields.ts'
+import { isRecord } from '../platform/values/records.ts'
+import type { Field, TakenContent } from './fields/field.ts'
+import { text } from './fields/values.ts'
 import { logoRule } from './sections/rules.ts'
 import { takenFile } from './taken-files.ts'
 

@@ -1,6 +1,7 @@
 import { badRequest } from '../platform/errors.ts'
+import { isRecord } from '../platform/values/records.ts'
 import { type Path, pathNotFound } from './document.ts'
-import { isRecord, wrong } from './fields.ts'
+import { wrong } from './fields/field.ts'
 import type { PluginSectionChange } from './plugin-sections.ts'
 
 /** The changes of plugin sections in the body of `POST /config`, each section as a whole. */

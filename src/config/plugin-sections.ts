@@ -1,6 +1,10 @@
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/postgres/db.ts'
-import { bool, type Field, form, int, isRecord, list, localized, secret, select, table, text, wrong } from './fields.ts'
+import { isRecord } from '../platform/values/records.ts'
+import { type Field, wrong } from './fields/field.ts'
+import { form, table } from './fields/forms.ts'
+import { secret } from './fields/secrets.ts'
+import { bool, int, list, localized, select, text } from './fields/values.ts'
 
 /** Sections that plugins add: read and written beside those of the service, in `plugin/<plugin>/config/<section>`. */
 export interface PluginSections {

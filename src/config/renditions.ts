@@ -1,5 +1,6 @@
 import { ownRow } from './client-renditions.ts'
-import { bool, int, list, localized, select, table, text } from './fields.ts'
+import { table } from './fields/forms.ts'
+import { bool, int, list, localized, select, text } from './fields/values.ts'
 
 /** The available recipes for renditions, by class of files. */
 const recipes = {

@@ -1,7 +1,8 @@
 import type { Db, Tx } from '../platform/postgres/db.ts'
 import { LockedSecret, type SealedTexts } from '../platform/secrets/sealed-texts.ts'
+import { isRecord } from '../platform/values/records.ts'
 import { isSectionName, sections } from './catalogue.ts'
-import { type Field, isRecord } from './fields.ts'
+import type { Field } from './fields/field.ts'
 import { lockRows, readRows, type StoredSections, writeSections } from './store.ts'
 
 /**

@@ -11,7 +11,7 @@ import type { Seal } from '../platform/secrets/seal.ts'
 import { createSealedTexts } from '../platform/secrets/sealed-texts.ts'
 import { type BaseConfig, type SectionName, sections } from './catalogue.ts'
 import { accepted, at, type ConfigDocument, compile, type Path, show } from './document.ts'
-import { inLanguage } from './fields.ts'
+import { inLanguage } from './fields/values.ts'
 import { readSections } from './sealing.ts'
 import type { StoredSections } from './store.ts'
 
@@ -27,7 +27,7 @@ interface Compiled {
 }
 
 export { type BaseConfig, fileClasses } from './catalogue.ts'
-export { inLanguage } from './fields.ts'
+export { inLanguage } from './fields/values.ts'
 export { type PluginSectionChange, type PluginSections, sectionField, usersIn } from './plugin-sections.ts'
 export type { RecipeName, RenditionClass } from './renditions.ts'
 export type { SynonymRule } from './synonyms.ts'

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../platform/errors.ts'
 import { assertStorable } from '../platform/values/text.ts'
-import { type Field, wrong } from './fields.ts'
+import { type Field, wrong } from './fields/field.ts'
 import { takenFile } from './taken-files.ts'
 
 /** A search for one of `from` also finds all of `to`. */

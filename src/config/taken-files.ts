@@ -2,7 +2,9 @@
  * Settings that are files whose content the service needs all the time. The content is read when the file is set, and stored with
  * its id. Contents of files never change, and no start or page has to wait for a storage location.
  */
-import { type Field, file, isRecord, type TakenContent, type Taking, wrong } from './fields.ts'
+import { isRecord } from '../platform/values/records.ts'
+import { type Field, type TakenContent, type Taking, wrong } from './fields/field.ts'
+import { file } from './fields/values.ts'
 
 interface TakenFile<Value> extends Taking {
   /** The stored content as the code sees it; null: there is no file. */

@@ -1,5 +1,6 @@
 import { badRequest } from '../platform/errors.ts'
-import { type Field, isRecord } from './fields.ts'
+import { isRecord } from '../platform/values/records.ts'
+import type { Field } from './fields/field.ts'
 
 /**
  * Sections that clients know and that have no meaning here: there is no licence, texts do not come from spreadsheets, and no other

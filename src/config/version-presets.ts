@@ -1,4 +1,6 @@
-import { bool, form, int, localized, select, table, text, type ValuesOf, wrong } from './fields.ts'
+import { type ValuesOf, wrong } from './fields/field.ts'
+import { form, table } from './fields/forms.ts'
+import { bool, int, localized, select, text } from './fields/values.ts'
 
 /** The options of a picture for a download, with names that clients share. */
 const custom = {

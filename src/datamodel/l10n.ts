@@ -1,4 +1,4 @@
-import type { Localized } from './model.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import type { ColumnApi, LocaApi, MaskApi, SchemaApi, SchemaTableApi } from './schema.ts'
 
 /**

@@ -7,6 +7,7 @@
  * (`reverse_edit`) from the table it points to. A *mask* selects and shapes the fields of one object type.
  */
 
+import type { Localized } from '../platform/values/localized.ts'
 import type { CustomTypes } from './custom-types.ts'
 
 export type ColumnType =
@@ -26,8 +27,6 @@ export type ColumnType =
   | 'eas'
   | 'link'
   | 'custom'
-
-export type Localized = Readonly<Record<string, string>>
 
 export type OnDelete = 'restrict' | 'cascade' | 'setnull'
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../platform/errors.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
-import { numbersText } from '../platform/postgres/db.ts'
+import { numbersText } from '../platform/postgres/literals.ts'
 import { nameKey } from './names.ts'
 
 /** The target of a lock: a name in a folder, or (null) the folder itself. */

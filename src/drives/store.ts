@@ -1,4 +1,5 @@
-import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { numbersText } from '../platform/postgres/literals.ts'
 import type { DriveFile } from './model.ts'
 import { nameKey } from './names.ts'
 

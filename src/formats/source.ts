@@ -1,9 +1,9 @@
 /** Objects for a writer: read in batches as the writer needs them, without a buffer in between. */
+
 import type { Model } from '../datamodel/model.ts'
 import { type FileMetadata, tagGroups } from '../files/service.ts'
 import {
   type HitOptions,
-  isRecord,
   type ObjectTree,
   type ObjectVersion,
   records,
@@ -14,6 +14,7 @@ import {
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
+import { isRecord } from '../platform/values/records.ts'
 import { keepFields } from './fields.ts'
 import type { FormatOptions, WrittenObject } from './options.ts'
 

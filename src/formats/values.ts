@@ -1,5 +1,5 @@
 import type { Column } from '../datamodel/model.ts'
-import { isRecord } from '../objects/service.ts'
+import { isRecord } from '../platform/values/records.ts'
 
 /** A value without languages as text for programs: numbers with a point, dates as they are stored, structured values as JSON. */
 export function plainText(column: Column, value: unknown): string {

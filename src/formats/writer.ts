@@ -45,9 +45,3 @@ export async function* inPieces(texts: AsyncIterable<string> | Iterable<string>)
   }
   if (piece !== '') yield Buffer.from(piece)
 }
-
-/** The text in the first of these languages that exists, else in any language. */
-export function inLanguage(texts: Readonly<Record<string, string>>, languages: readonly string[]): string {
-  const language = languages.find((one) => texts[one])
-  return (language === undefined ? Object.values(texts)[0] : texts[language]) ?? ''
-}

@@ -1,4 +1,5 @@
 /** Requests of the protocol: a verb and its arguments, each once. @see OAI-PMH 2.0, sections 3.1.1 and 4 */
+import { isRecord } from '../platform/values/records.ts'
 import { badArgument, ProtocolError } from './protocol-error.ts'
 
 /** For each verb: its required and optional arguments, and whether its lists can be resumed. */
@@ -105,7 +106,7 @@ function infoOf(text: string | undefined): Readonly<Record<string, unknown>> {
   if (text.length > longestInfo) throw badArgument(`event.info has ${longestInfo} characters at most.`)
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+    if (isRecord(value)) return value
   } catch {
     // Text that is not JSON is not an object, either.
   }

@@ -1,7 +1,8 @@
 /** Records for harvesters. Writing them excludes reading a page, so that a page shows one moment. */
 
 import type { ReadableSql } from '../objects/service.ts'
-import { type Db, numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
+import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
+import { numbersText } from '../platform/postgres/literals.ts'
 import { secondsText } from '../platform/postgres/moments.ts'
 import type { HarvestRecord, Position, Selection } from './model.ts'
 

@@ -1,4 +1,5 @@
-import { numbersText, type Queryable, type Tx, textsText } from '../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { numbersText, textsText } from '../platform/postgres/literals.ts'
 import type { IngestedFile, ReachedObject } from './model.ts'
 import { nameKeys } from './names.ts'
 

@@ -1,6 +1,7 @@
 /**
  * Mail: queued with the change that is its cause, sent by a job, logged as sent or failed.
  */
+
 import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
@@ -9,6 +10,7 @@ import type { OutgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import { withoutSecrets } from '../platform/secrets/secret-forms.ts'
+import { textIn } from '../platform/values/localized.ts'
 import { mailboxOf } from '../platform/values/mailbox.ts'
 import { escapeMarkup } from '../platform/values/markup.ts'
 import { createBatches, type FindReaders } from './batches.ts'
@@ -72,7 +74,7 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
   async function send(mail: Mail, jobId: number): Promise<void> {
     const { email, server } = configured()
     if (mail.to.length === 0) throw new Undeliverable('the mail has no recipient')
-    const signature = signatureIn(email.signature, mail.languages)
+    const signature = textIn(email.signature, mail.languages)
     const message = {
       from: addressed(email.from),
       to: mail.to.map(addressed),
@@ -216,11 +218,6 @@ function isFinal(error: unknown): boolean {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
-}
-
-function signatureIn(signature: Readonly<Record<string, string>>, languages: readonly string[]): string {
-  const language = languages.find((name) => signature[name]) ?? Object.keys(signature)[0]
-  return language === undefined ? '' : (signature[language] ?? '')
 }
 
 function htmlSignature(signature: string): string {

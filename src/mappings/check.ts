@@ -1,6 +1,8 @@
 /** Checks mappings to be saved, and writes them in the form for clients. */
-import type { Localized, Model } from '../datamodel/model.ts'
+
+import type { Model } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import type { MappableRecipe } from '../plugins/service.ts'
 import {

@@ -3,7 +3,7 @@
  * binds fields of a profile to columns of object types. A *tag* is named by group and name, as in ExifTool:
  * `XMP-dc:Title`.
  */
-import type { Localized } from '../datamodel/model.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import type { RecipeParams } from '../plugins/service.ts'
 
 /** How the values of a field are combined with those that an earlier field of the mapping has given to its column. */

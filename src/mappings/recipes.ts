@@ -2,7 +2,9 @@
  * Recipes of plugins in mappings: profiles with `plugins_import` have their fields besides, and a mapping that binds one asks its
  * recipe about each file.
  */
+
 import { badRequest } from '../platform/errors.ts'
+import { isRecord } from '../platform/values/records.ts'
 import {
   checkParams,
   type MappableRecipe,
@@ -92,7 +94,7 @@ export function definedBy({ recipes = {} }: Pick<MappingBody, 'recipes'>): Reado
 }
 
 function membersOf(value: unknown, path: string): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  if (isRecord(value)) return value
   throw badRequest(`${path} must be an object`, { path })
 }
 

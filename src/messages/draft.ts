@@ -1,5 +1,6 @@
 import { AppError, badRequest } from '../platform/errors.ts'
-import type { Localized, Message } from './model.ts'
+import type { Localized } from '../platform/values/localized.ts'
+import type { Message } from './model.ts'
 import type { MessageInput } from './schema.ts'
 import type { MessageRow } from './store.ts'
 

@@ -1,5 +1,4 @@
-/** Text by language. */
-export type Localized = Readonly<Record<string, string>>
+import type { Localized } from '../platform/values/localized.ts'
 
 export interface Message {
   readonly id: number

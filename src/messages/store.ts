@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
-import type { Localized, Message, OwnMessage, Reader } from './model.ts'
+import type { Localized } from '../platform/values/localized.ts'
+import type { Message, OwnMessage, Reader } from './model.ts'
 
 /** A message to write, in the spelling of the table. */
 export interface MessageRow {

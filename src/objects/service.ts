@@ -99,7 +99,6 @@ export {
   type FilePlace,
   type FileTree,
   fileLists,
-  isRecord,
   type KeepPath,
   namedBy,
   type ObjectTree,

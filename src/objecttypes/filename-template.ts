@@ -1,5 +1,6 @@
-import type { Column, ColumnType, Localized, Table } from '../datamodel/model.ts'
+import type { Column, ColumnType, Table } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import { fileField, fileFields } from './media-settings.ts'
 import type { FilenameTemplates } from './model.ts'
 

@@ -1,4 +1,5 @@
-import type { Column, Localized } from '../datamodel/model.ts'
+import type { Column } from '../datamodel/model.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import { everyField, replacement } from './filename-template.ts'
 import type { FilenameTemplates } from './model.ts'
 
@@ -24,12 +25,6 @@ export function replacementsOf(template: string): string[] {
 /** Fills in the replacements. One without a value becomes empty. */
 export function fillTemplate(template: string, valueFor: (name: string) => string): string {
   return template.replaceAll(replacement, (_, name: string) => valueFor(name))
-}
-
-/** The text in the first of the languages that has one, else in any; empty if there is none. */
-export function textIn(texts: Localized, languages: readonly string[]): string {
-  const language = bestLanguage(texts, languages)
-  return language === undefined ? '' : (texts[language] ?? '')
 }
 
 function bestLanguage(texts: Localized, languages: readonly string[]): string | undefined {

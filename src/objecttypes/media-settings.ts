@@ -3,6 +3,7 @@ import type { Column, Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import { type AppError, badRequest } from '../platform/errors.ts'
 import type { Tx } from '../platform/postgres/db.ts'
+import { isRecord } from '../platform/values/records.ts'
 import { cancelButton, type Task } from '../platform/values/tasks.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import type { JanitorPolicy } from './model.ts'
@@ -166,7 +167,7 @@ function bound({ fields, path }: Block, names: readonly string[], least: number)
 }
 
 export function record(value: unknown, path: string): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
+  if (isRecord(value)) return value
   throw wrong(path, value, 'an object')
 }
 

@@ -1,5 +1,5 @@
-import type { Localized } from '../datamodel/model.ts'
 import type { Tx } from '../platform/postgres/db.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import type { Person, StoredGrant } from '../rights/service.ts'
 import type { Transition } from '../transitions/model.ts'
 

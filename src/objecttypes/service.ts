@@ -23,7 +23,7 @@ import type { KeptObjecttypes } from './snapshot.ts'
 import * as store from './store.ts'
 
 export { checkFilenameTemplate } from './filename-template.ts'
-export { chooseTemplate, fillTemplate, replacementsOf, textIn } from './filenames.ts'
+export { chooseTemplate, fillTemplate, replacementsOf } from './filenames.ts'
 export {
   fileFields,
   heldImages,

@@ -1,4 +1,5 @@
-import { type Queryable, quoteIdentifier, type Tx } from '../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { quoteIdentifier } from '../platform/postgres/literals.ts'
 
 /**
  * The functions that the stores of users and groups share. `columns` turn a row of the table, whose alias is `t`, into a record.

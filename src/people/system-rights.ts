@@ -1,3 +1,4 @@
+import { isRecord } from '../platform/values/records.ts'
 import type { SystemRights } from './model.ts'
 
 export type RightParameters = Readonly<Record<string, unknown>>
@@ -33,7 +34,7 @@ function mergeParameters(left: RightParameters, right: RightParameters): RightPa
 
 function mergeValues(left: unknown, right: unknown): unknown {
   if (typeof left === 'boolean' && typeof right === 'boolean') return left || right
-  if (isDictionary(left) && isDictionary(right)) return mergeParameters(left, right)
+  if (isRecord(left) && isRecord(right)) return mergeParameters(left, right)
   const values = [...listed(left), ...listed(right)]
   const united = [...new Map(values.map((value) => [JSON.stringify(value), value])).values()]
   return Array.isArray(left) || Array.isArray(right) || united.length > 1 ? united : united[0]
@@ -60,8 +61,4 @@ function coversValue(held: unknown, wanted: unknown): boolean {
 
 function listed(value: unknown): readonly unknown[] {
   return value === undefined ? [] : Array.isArray(value) ? value : [value]
-}
-
-function isDictionary(value: unknown): value is RightParameters {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,11 +2,11 @@
  * Pools in memory. A *pool* holds objects and other pools; the *root* pool holds pools only, and its settings apply to all of them.
  * *Private* switches of a pool block inheritance, for it and all pools below.
  */
+
 import type { JanitorPolicy } from '../objecttypes/model.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import type { Person, StoredGrant } from '../rights/model.ts'
 import type { Transition } from '../transitions/model.ts'
-
-export type Localized = Readonly<Record<string, string>>
 
 /** The settings of a pool for a tag; absent members are inherited. */
 export interface PoolTag {

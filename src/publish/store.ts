@@ -1,5 +1,6 @@
 import type { ReadableSql } from '../objects/service.ts'
-import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { numbersText } from '../platform/postgres/literals.ts'
 import type { Publication } from './model.ts'
 
 const columns = `p.id, p.system_object_id as "systemObjectId", p.version, p.collector, p.publish_uri as "publishUri",

@@ -1,5 +1,5 @@
 /** Conditions of `rights` as SQL on `object`: agrees with `holds`, at the time of the database. */
-import { numbersText, textsText } from '../platform/postgres/db.ts'
+import { numbersText, textsText } from '../platform/postgres/literals.ts'
 import { inForceSql } from './grants.ts'
 import type { OfObject, ReadExpression, TagFilter } from './model.ts'
 

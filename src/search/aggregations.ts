@@ -1,11 +1,12 @@
 /** Turns the counts of an engine into the answers of `aggregations`: sorted, cut, and named as the caller may see them. */
-import type { Localized } from '../datamodel/model.ts'
+
 import type { ShownObject } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { JsonAnswer } from '../platform/http/json-answer.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
 import { sortYielding, type Yielder } from '../platform/process/cooperative-yield.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { partsOf } from './facet-parts.ts'
 import type { HitOptions } from './hits.ts'

@@ -1,6 +1,7 @@
 /** Values of hits that a request asks for in `fields`, as far as the caller sees them. */
-import type { Localized } from '../datamodel/model.ts'
+
 import type { ShownObject } from '../objects/service.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import { createSteps, stepsKey } from './collect-steps.ts'
 import { type CollectContext, readStored, whoShows } from './collect-stored.ts'
 import { customLabel } from './document/values.ts'

@@ -3,39 +3,28 @@
  * objects renders them. queue/ makes documents of saved objects (document/) and keeps the index up to date (postgres/index).
  */
 import type { Logger } from 'pino'
-import type { Model, Table } from '../datamodel/model.ts'
-import {
-  appliedMergeDepth,
-  fileAccess,
-  formatNames,
-  type MaskDeps,
-  maskAccess,
-  mergeModes,
-} from '../objects/service.ts'
+import type { Model } from '../datamodel/model.ts'
+import { formatNames, type MaskDeps, mergeModes } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
-import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/http/json-answer.ts'
+import type { JsonAnswer } from '../platform/http/json-answer.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import { type Deadline, outsideDeadlines, shorter } from '../platform/limits/deadline.ts'
 import type { RequestLimiter } from '../platform/limits/request-limiter.ts'
-import { createBatchLoader } from '../platform/postgres/batch-loader.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import type { World } from '../platform/postgres/snapshot.ts'
-import { createYielder, type Yielder } from '../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../rights/service.ts'
-import { type AggregationDeps, answerAggregations } from './aggregations.ts'
-import { type CollectedFields, collectFields } from './collect.ts'
+import type { AggregationDeps } from './aggregations.ts'
+import { answerOf } from './answer.ts'
+import { createCurrentVisibility, type Seen } from './current-visibility.ts'
 import type { RecordKeepers } from './domains/model.ts'
 import { createRecordSearch, domainOf } from './domains/service.ts'
-import { type Highlights, highlightHits } from './highlight/service.ts'
 import type { HitOptions } from './hits.ts'
-import { createFieldVisibility, type FieldVisibility, fieldVisibilityWithout } from './plan/field-visibility.ts'
-import type { Hit, SearchEngine, SearchOutcome, SearchPlan, VisibleCollections } from './plan/plan.ts'
+import type { SearchEngine, SearchOutcome, SearchPlan, VisibleCollections } from './plan/plan.ts'
 import { pointRequest } from './points/request.ts'
 import { createPoints, type PointPage, type PointQuotas, type ShownPoint } from './points/service.ts'
 import { beginRound, type CheckState, readState } from './queue/check-store.ts'
-import { type MovedObject, mostMoved, readMoved } from './queue/moved.ts'
 import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
 import type { PoolByReference } from './request/clauses.ts'
 import { namesCollections } from './request/collections.ts'
@@ -45,7 +34,7 @@ import { notKnown } from './request/known.ts'
 import { choice, type Fields } from './request/read.ts'
 import { type AlikeFiles, picturesOf } from './request/similar.ts'
 import type { LanguageSynonyms } from './request/synonyms.ts'
-import type { IndexCheck, SearchRequest, SearchResponse } from './schema.ts'
+import type { IndexCheck, SearchRequest } from './schema.ts'
 import { createSuggest } from './suggest/service.ts'
 import { createWalks, type WalkRequest } from './walk.ts'
 
@@ -107,6 +96,7 @@ export function createSearchService(deps: SearchServiceDeps) {
   const { db, bus, engine } = deps
   const points = createPoints({ db, log: deps.log, engine, quotas: deps.pointQuotas })
   const records = createRecordSearch(deps)
+  const seenNow = createCurrentVisibility(deps)
   /** Whether a block may be active. Only then the database is asked. */
   let maybeBlocked = true
   let blocks = 0
@@ -129,57 +119,6 @@ export function createSearchService(deps: SearchServiceDeps) {
     if (!answer && before === blocks) maybeBlocked = false
     return answer
   }
-
-  /** The field visibility of each caller, kept until the data that it depends on changes. */
-  const fieldVisibilities = new WeakMap<
-    CallerRights,
-    { readonly snapshots: number; readonly fieldVisibility: FieldVisibility }
-  >()
-  function fieldVisibilityOf(caller: CallerRights): FieldVisibility {
-    const { snapshots } = deps.world()
-    const known = fieldVisibilities.get(caller)
-    if (known?.snapshots === snapshots) return known.fieldVisibility
-    const fieldVisibility = createFieldVisibility({
-      caller,
-      maskAccess: maskAccess(deps, caller),
-      fileAccess: (table) => fileAccess(caller, table, deps.freeVersions()),
-      poolPath: (id) => deps.poolOf(id)?.path ?? [id],
-    })
-    fieldVisibilities.set(caller, { snapshots, fieldVisibility })
-    return fieldVisibility
-  }
-
-  const moved = createBatchLoader(() => readMoved(deps.pipelined, engine.momentSql), { most: 1000 })
-
-  /** An object that has moved since it was indexed is shown to a caller who may see it both by its current row and by the index. */
-  async function seenNow(actor: Actor, caller: CallerRights): Promise<Seen> {
-    const fieldVisibility = fieldVisibilityOf(caller)
-    if (fieldVisibility.whole) return { fieldVisibility, moment: null }
-    const { objects, moment } = await moved(null)
-    return { fieldVisibility: await withoutLost(actor, fieldVisibility, objects), moment }
-  }
-
-  async function withoutLost(
-    actor: Actor,
-    fieldVisibility: FieldVisibility,
-    objects: readonly MovedObject[],
-  ): Promise<FieldVisibility> {
-    if (objects.length === 0) return fieldVisibility
-    const ids = objects.map(({ id }) => id)
-    if (ids.length > mostMoved) return fieldVisibilityWithout(fieldVisibility, ids)
-    const readable = await deps.readable(actor, ids)
-    const { tablesById } = deps.datamodel.current()
-    const isSeen = ({ id, objecttype }: MovedObject): boolean => {
-      const table = objecttype === null ? undefined : tablesById.get(objecttype)
-      return table !== undefined && readable.has(id) && !fieldVisibility.depends(table)
-    }
-    return fieldVisibilityWithout(
-      fieldVisibility,
-      objects.filter((object) => !isSeen(object)).map(({ id }) => id),
-    )
-  }
-
-  type Seen = Pick<SearchPlan, 'fieldVisibility' | 'moment'>
 
   async function compile(actor: Actor, caller: CallerRights, request: SearchRequest): Promise<CompiledSearch> {
     return compileAs(actor, caller, await seenNow(actor, caller), request)
@@ -207,68 +146,6 @@ export function createSearchService(deps: SearchServiceDeps) {
     // Callers who may delete objects see them in the trash. This right is not part of the index.
     const deleted = caller.root || caller.deletable()
     return { ...compiled, plan: { ...compiled.plan, scope: { ...compiled.plan.scope, deleted } } }
-  }
-
-  async function answerOf(
-    { actor, caller }: { readonly actor: Actor; readonly caller: CallerRights },
-    options: HitOptions,
-    { plan, objecttypes, aggregations, fields, languages, highlight }: CompiledSearch,
-    outcome: SearchOutcome,
-    deadline: Deadline,
-    point?: ShownPoint,
-  ): Promise<JsonAnswer> {
-    const yielder = createYielder(() => deadline.check())
-    const ids = outcome.hits.map((hit) => hit.id)
-    const q = db.within(deadline)
-    const { databaseName, withAncestors } = deps
-    const inOrder = preferred(plan, languages)
-    const collected = await collectFields(fields, ids, {
-      engine,
-      q,
-      deadline,
-      actor,
-      plan,
-      languages: inOrder,
-      databaseName,
-      withAncestors,
-    })
-    const highlights = highlight ? await highlightHits(ids, { engine, q, plan, deadline, yielder }) : null
-    const [hits, answers] = await Promise.all([
-      deps.renderHits(
-        actor,
-        ids,
-        { ...options, languages: languages.length === 0 ? null : languages },
-        { additions: hitAdditions(outcome.hits, collected, highlights), deadline },
-      ),
-      answerAggregations(
-        {
-          deps,
-          actor,
-          caller,
-          plan,
-          languages: inOrder,
-          q,
-          deadline,
-          yielder,
-        },
-        aggregations,
-        outcome,
-      ),
-    ])
-    const response: Omit<SearchResponse, 'objects'> = {
-      type: '',
-      objecttypes: objecttypes.map((table: Table) => table.name),
-      language: inOrder[0] ?? '',
-      count: outcome.count,
-      offset: plan.offset,
-      limit: plan.limit,
-      format: options.format,
-      merge_linked_objects: options.mergeLinkedObjects ?? 'none',
-      merge_max_depth: appliedMergeDepth(options.mergeLinkedObjects, options.mergeMaxDepth),
-      ...(aggregations.length > 0 ? { aggregations: answers } : {}),
-      ...(point ? { point_in_time: point } : {}),
-    }
-    return { body: await written(response, hits.body, yielder), short: hits.short }
   }
 
   const suggest = createSuggest({
@@ -307,7 +184,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       const { plan, ignored } = compiled
       if (strict && ignored[0] !== undefined) throw notKnown(ignored[0])
       const answer = async (outcome: SearchOutcome, point?: ShownPoint) => ({
-        ...(await answerOf({ actor, caller }, options, compiled, outcome, deadline, point)),
+        ...(await answerOf(deps, { actor, caller }, options, compiled, outcome, deadline, point)),
         ignored,
       })
       const ofPoint = async ({ outcome, point }: PointPage) => answer(outcome, point)
@@ -431,50 +308,7 @@ function hitOptions(request: SearchRequest): HitOptions {
   }
 }
 
-/** Database languages: the languages of the request come first. */
-function preferred(plan: SearchPlan, languages: readonly string[]): readonly string[] {
-  const wanted = languages.filter((language) => plan.languages.includes(language))
-  return [...wanted, ...plan.languages.filter((language) => !wanted.includes(language))]
-}
-
 /** Whether rendering the page is much work, however quickly it was found. */
 function isLargePage({ limit }: SearchPlan, { format, mergeLinkedObjects = 'none' }: HitOptions): boolean {
   return format !== 'short' && limit > (mergeLinkedObjects === 'none' ? 300 : 50)
-}
-
-function hitAdditions(
-  hits: readonly Hit[],
-  collected: ReadonlyMap<number, CollectedFields>,
-  highlights: ReadonlyMap<number, Highlights> | null,
-) {
-  const byId = new Map(hits.map((hit) => [hit.id, hit]))
-  return (systemObjectId: number): Readonly<Record<string, unknown>> => {
-    const { score = null, sort } = byId.get(systemObjectId) ?? {}
-    const fields = collected.get(systemObjectId)
-    return {
-      ...(score === null ? {} : { _score: score }),
-      _sort: sort,
-      ...(fields === undefined ? {} : { _fields: fields }),
-      ...(highlights ? { _highlight: highlights.get(systemObjectId) ?? {} } : {}),
-    }
-  }
-}
-
-/** Writes the response with the objects, which are JSON already, at its end. */
-async function written(
-  response: Omit<SearchResponse, 'objects'>,
-  objects: JsonBody,
-  yielder: Yielder,
-): Promise<JsonBody> {
-  const writer = new JsonWriter()
-  let separator = '{'
-  for (const [key, value] of Object.entries(response)) {
-    writer.add(`${separator}"${key}":`)
-    await writeJson(writer, value, yielder)
-    separator = ','
-  }
-  writer.add(',"objects":')
-  writer.addBody(objects)
-  writer.add('}')
-  return writer.end()
 }

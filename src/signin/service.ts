@@ -4,20 +4,16 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import type { FastifyRequest } from 'fastify'
 import type { BaseConfig, BaseConfigService } from '../config/service.ts'
-import type { EventLog, HeldToken } from '../events/service.ts'
+import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { MailService } from '../mail/service.ts'
-import { harvestUserId, rootUserId } from '../people/model.ts'
+import { rootUserId } from '../people/model.ts'
 import {
-  covers,
   createAccountUuids,
   meetsRules,
   type Principals,
-  principalsOfUser,
   type RightsHooks,
-  reachOf,
   requireMayJoin,
   requireMayTrust,
   ruleHint,
@@ -25,19 +21,19 @@ import {
 } from '../people/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Config } from '../platform/config/config.ts'
-import { AppError, badRequest } from '../platform/errors.ts'
+import { badRequest } from '../platform/errors.ts'
 import type { Form } from '../platform/http/form.ts'
 import type { Measure } from '../platform/http/metrics.ts'
 import type { Shares } from '../platform/memory/shares.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
-import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
+import type { Db, Queryable } from '../platform/postgres/db.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import { withoutEnd } from '../platform/values/text.ts'
 import { createChangePassword } from './account/change-password.ts'
 import { createAccounts } from './account/service.ts'
 import { createAnonymousQuotas } from './anonymous-quotas.ts'
-import { browserHashesOf } from './browser-id.ts'
+import { createCallers } from './callers.ts'
 import { ldapCertificates } from './directories/certificates.ts'
 import { createDirectoryCheck } from './directories/check.ts'
 import { createDirectories } from './directories/service.ts'
@@ -52,13 +48,12 @@ import { createFactors, factorsOf, resetFactors } from './factors/service.ts'
 import { createLoginFlows } from './flows/flows.ts'
 import type { LoginPart } from './flows/part.ts'
 import { createFreshSignIn } from './fresh-sign-in.ts'
-import { guestUserId } from './guest.ts'
 import { initialPassword } from './initial-password.ts'
 import { createKeepLogins } from './keep-login.ts'
 import type { OwnTexts } from './pages/language.ts'
 import { createPages, type Visit } from './pages/service.ts'
 import { createPasswords, type PasswordCost } from './passwords.ts'
-import { carryingHeaders, tokenOf } from './request-token.ts'
+import { carryingHeaders } from './request-token.ts'
 import { ensureRoot } from './root.ts'
 import { createCallTokens } from './sessions/call-tokens.ts'
 import { createSessionInfo } from './sessions/info.ts'
@@ -138,15 +133,6 @@ export interface SignInDependencies {
 
 export type SignInService = ReturnType<typeof createSignInService>
 
-/** The system user for callers without a token (migration 0010). */
-const deepLinkUserId = 2
-
-/** Routes that a user with the duty to set a new password can still call. */
-const routesBeforePasswordChange: ReadonlySet<string> = new Set([
-  '/api/v1/user/session',
-  '/api/v1/user/change_password',
-])
-
 export function createSignInService(dependencies: SignInDependencies) {
   const { config, db, seal, bus, events, baseConfig, principals, rights, jobs, mail, ownTexts, clock } = dependencies
   const { externalUrl, identifierAliases: aliases } = config
@@ -214,12 +200,7 @@ export function createSignInService(dependencies: SignInDependencies) {
   const ownSessions = createOwnSessions({ db, sessions })
   const passkeyRecords = createPasskeyRecords({ db, factors, rights, freshSignIn })
 
-  /** The session behind a request. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
-  async function sessionOf(request: FastifyRequest) {
-    const token = tokenOf(request, aliases)
-    if (token === null) throw new AppError('InvalidToken')
-    return sessions.resolve(token, () => browserHashesOf(request, aliases))
-  }
+  const callers = createCallers({ db, baseConfig, sessions, sessionInfo, rights, aliases })
 
   return {
     aliases,
@@ -230,7 +211,7 @@ export function createSignInService(dependencies: SignInDependencies) {
     changePassword,
     /** Hashes of PINs, which are queued separately and delay no sign-in. */
     pinHashes,
-    sessionOf,
+    ...callers,
     signIn,
     singleSignOn,
     passkeys,
@@ -265,49 +246,6 @@ export function createSignInService(dependencies: SignInDependencies) {
     pageDefinitions: () => [...accounts.pages, ...loginParts.flatMap((part) => part.pages(flows))],
     requestTokens: carryingHeaders(aliases),
 
-    /** The session of the request's token, with its user. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
-    async session(request: FastifyRequest) {
-      const session = await sessionOf(request)
-      const actor = sessions.actorOf(session, request.ip)
-      return { actor, info: await sessionInfo(actor, session, tokenOf(request, aliases) ?? '') }
-    },
-
-    /**
-     * An `Authenticator`: the caller by the bearer token; `null` when the request carries none.
-     * @throws {AppError} `InvalidToken` when the token is rejected (AUTH-004, AUTH-006); `PasswordChangedRequired`
-     * while the user has to set a new password first.
-     */
-    async bearer(request: FastifyRequest): Promise<Actor | null> {
-      const token = tokenOf(request, aliases)
-      if (token === null) return null
-      const session = await sessions.resolve(token, () => browserHashesOf(request, aliases))
-      if (
-        session.access.user.requirePasswordChange &&
-        !routesBeforePasswordChange.has(request.routeOptions.url ?? '')
-      ) {
-        throw new AppError('PasswordChangedRequired')
-      }
-      return sessions.actorOf(session, request.ip)
-    },
-
-    /** The part of a token that a long-lived connection keeps, to ask `callers` later; null: the request has no token. */
-    held(request: FastifyRequest): HeldToken | null {
-      const token = tokenOf(request, aliases)
-      return token === null ? null : { key: sessions.keyOf(token), remoteAddr: request.ip }
-    },
-
-    /** The actors behind the tokens that are still valid; one statement for all that are not in memory. */
-    async callers(held: readonly HeldToken[]): Promise<Map<HeldToken, Actor>> {
-      const open = await sessions.stillOpen(held.map(({ key }) => key))
-      return new Map(
-        held.flatMap((one): [HeldToken, Actor][] => {
-          const session = open.get(one.key)
-          if (!session || session.access.user.requirePasswordChange) return []
-          return [[one, sessions.actorOf(session, one.remoteAddr)]]
-        }),
-      )
-    },
-
     /** Gives root its password; returns a password to print when it was generated and nobody has signed in with it yet. */
     ensureRoot: (): Promise<string | null> => ensureRoot({ db, passwords, sessions, initial }, config.rootPassword),
 
@@ -338,20 +276,6 @@ export function createSignInService(dependencies: SignInDependencies) {
       read: signIn.failures,
     } satisfies Measure,
 
-    /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
-    actorOfUser: sessions.actorOfUser,
-
-    /** The actor of guests, if they are allowed; else `null`. */
-    actorOfGuests: async (): Promise<Actor | null> =>
-      baseConfig.get().login.guest ? sessions.actorOfUser(await guestUserId(db)) : null,
-
-    /** The actor of callers without a token, if links to files without a token are allowed; else `null`. */
-    actorOfLinks: async (): Promise<Actor | null> =>
-      baseConfig.get().deep_link_access.enabled ? sessions.actorOfUser(deepLinkUserId) : null,
-
-    /** The user with the rights of harvesters, at an address; null: harvesting is not allowed. */
-    actorOfHarvests: (address = ''): Promise<Actor | null> => sessions.actorOfUser(harvestUserId, address),
-
     /**
      * Checks whether the actor may change the base configuration like that: groups of new accounts, and the identity providers.
      * @throws {AppError} `ColumnNeedsSystemRoot`
@@ -365,45 +289,8 @@ export function createSignInService(dependencies: SignInDependencies) {
       }
     },
 
-    /**
-     * The actors of the users, of those given, who may sign in now, and root in any case: things that were set up by root keep
-     * working.
-     */
-    actorsOf: sessions.actorsWhoMayAct,
-
-    /** The actor for work that no user started: the user `root`. */
-    async systemActor(): Promise<Actor> {
-      const root = await sessions.actorOfUser(rootUserId)
-      if (!root) throw new Error('there is no user root')
-      return root
-    },
-
-    /** A new access token for a receiver that calls back on behalf of a user; `null` when there is no such user. */
-    async tokenForJob(userId: number): Promise<string | null> {
-      if (!(await sessions.actorOfUser(userId))) return null
-      const signIn = { userId, clientId: 'webhook', scopes: [], method: 'webhook', remoteAddr: '' }
-      return (await sessions.open(signIn)).accessToken
-    },
-
     /** Tokens for programs that act for users while a call lasts. */
     callTokens: createCallTokens({ db, holder: config.dataDir }),
-
-    /**
-     * Whether the actor has all rights of the user, so that a program which acts for the user gives the actor no further rights.
-     */
-    async mayActAs(from: Tx, actor: Actor, userId: number): Promise<boolean> {
-      if (actor.isRoot || actor.userId === userId) return true
-      const other = await sessions.actorOfUser(userId, '', from)
-      if (!other || other.isRoot || !covers(actor.systemRights, Object.fromEntries(other.systemRights))) return false
-      return reachOf(actor, rights, from)(principalsOfUser(userId, other.groupIds))
-    },
-
-    /** The user with that reference who may sign in now; null when there is none. */
-    async actorByReference(reference: string): Promise<Actor | null> {
-      const { rows } = await db.query<{ id: number }>('select id from "user" where reference = $1', [reference])
-      const id = rows[0]?.id
-      return id === undefined ? null : ((await sessions.actorsWhoMayAct(db, [id])).get(id) ?? null)
-    },
 
     close: () => sessions.close(),
   }

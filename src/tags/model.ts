@@ -2,7 +2,7 @@
  * Tags in memory. A *tag* is a flag on objects; it belongs to a *tag group*. An object has at most one tag of a `choice` group, and
  * any number of a `checkbox` group. A *layer* is a pool or an object type with its own tag settings.
  */
-import type { Localized } from '../datamodel/model.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import { ByName } from '../platform/values/text.ts'
 import type { StoredGrant } from '../rights/service.ts'
 

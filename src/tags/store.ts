@@ -1,5 +1,5 @@
-import type { Localized } from '../datamodel/model.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import type { StoredGrant } from '../rights/service.ts'
 import type { DisplayType, TagGroup, TagGroupType, TagType } from './model.ts'
 

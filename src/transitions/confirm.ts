@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Localized } from '../datamodel/model.ts'
+import { textIn } from '../platform/values/localized.ts'
 import { confirmTasks, type Task } from '../platform/values/tasks.ts'
 import type { Plan } from './engine.ts'
 
@@ -54,13 +54,4 @@ function sorted(ids: readonly number[] | null): number[] | null {
 function sameToken(given: string, token: string): boolean {
   const [left, right] = [Buffer.from(given), Buffer.from(token)]
   return left.length === right.length && timingSafeEqual(left, right)
-}
-
-/** The text in the best of the languages, else in any. */
-export function textIn(texts: Localized, languages: readonly string[]): string {
-  for (const language of languages) {
-    const text = texts[language]
-    if (text) return text
-  }
-  return Object.values(texts).find((text) => text !== '') ?? ''
 }

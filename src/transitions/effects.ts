@@ -1,7 +1,7 @@
-import type { Localized } from '../datamodel/model.ts'
 import type { JobRequest } from '../jobs/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { currentCause, joinCauses } from '../platform/cause.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import type { Person } from '../rights/service.ts'
 import type { Effect, PlanObject } from './engine.ts'
 import type { Operation, RemoteAction, TransitionType } from './model.ts'

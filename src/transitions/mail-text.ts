@@ -1,5 +1,5 @@
 import { html } from '../platform/values/html.ts'
-import { textIn } from './confirm.ts'
+import { textIn } from '../platform/values/localized.ts'
 import type { EffectJob } from './effects.ts'
 
 export interface TransitionMail {

@@ -2,7 +2,7 @@
  * A *transition* is a step of a workflow: when it applies to a change of an object and its conditions hold, it *fires*, and its
  * *actions* run in order. See docs/workflow.md for the meaning of every part.
  */
-import type { Localized } from '../datamodel/model.ts'
+import type { Localized } from '../platform/values/localized.ts'
 import type { Person, Principal } from '../rights/service.ts'
 import type { TagFilter } from '../tags/service.ts'
 

@@ -15,11 +15,12 @@ import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Snapshots } from '../platform/postgres/snapshot.ts'
 import { createYielder, mapYielding } from '../platform/process/cooperative-yield.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
+import { textIn } from '../platform/values/localized.ts'
 import { type Person, type RightsService, requireGivingEverywhere } from '../rights/service.ts'
 import { type KeptTags, requireTagManager, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
 import { asksOf, type TransitionCallback } from './asks.ts'
-import { type Confirmation, confirmationOf, textIn } from './confirm.ts'
+import { type Confirmation, confirmationOf } from './confirm.ts'
 import { type EffectEvent, effectJobs, type WrittenObject } from './effects.ts'
 import {
   type Plan,

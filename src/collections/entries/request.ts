@@ -1,6 +1,7 @@
 import type { NamedObject } from '../../objects/service.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import { assertStorable } from '../../platform/values/text.ts'
 
 /** The object named by one entry of a request. */
@@ -74,10 +75,6 @@ function propsOf({ webfrontend_props: props }: Readonly<Record<string, unknown>>
 
 function shortened(value: unknown): unknown {
   return typeof value === 'string' ? value.slice(0, 300) : null
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** @throws {AppError} when an object is in the request twice */

@@ -63,6 +63,13 @@ export interface ReadablePage {
 /** The object named by an entry; null: there is none. */
 type Looked = Omit<FoundEntry, 'objectId'> & { readonly objectId: number | null }
 
+interface ListChange {
+  readonly list: Collection
+  readonly access: Access
+  readonly entries: readonly FoundEntry[]
+  readonly changed: Changed
+}
+
 /** A change of a list, or the confirmations needed before it. */
 export type ListAnswer = OrTasks<ListChanged>
 
@@ -129,18 +136,8 @@ export function createListService(deps: ListDeps) {
     })
   }
 
-  /** Checks the rights for a change, and updates the counts. */
-  async function settle(
-    tx: Tx,
-    actor: Actor,
-    changes: readonly {
-      readonly list: Collection
-      readonly access: Access
-      readonly entries: readonly FoundEntry[]
-      readonly changed: Changed
-    }[],
-    options: ShareOptions,
-  ): Promise<Map<number, number>> {
+  /** @throws {AppError} `CollectionObjectInsufficientRights`, `RightRequired` */
+  async function requireRights(tx: Tx, actor: Actor, changes: readonly ListChange[]): Promise<void> {
     const rights = await deps.rights.forActor(actor)
     // A caller who may remove any object needs no check for each.
     const asked = changes.flatMap(({ access, changed }) => (access.mayList('unlink', null) ? [] : changed.removed))
@@ -152,7 +149,6 @@ export function createListService(deps: ListDeps) {
       { lock: false },
     )
     const removed = new Map(found.flatMap((object) => (object ? [[object.systemObjectId, object] as const] : [])))
-    const counts = new Map<number, number>()
     for (const { list, access, entries, changed } of changes) {
       const added = new Set(changed.added)
       requireLink(
@@ -168,6 +164,19 @@ export function createListService(deps: ListDeps) {
           list.id,
           changed.removed.map((id) => removed.get(id) ?? null),
         )
+    }
+  }
+
+  /** Checks the rights for a change, and updates the counts. */
+  async function settle(
+    tx: Tx,
+    actor: Actor,
+    changes: readonly ListChange[],
+    options: ShareOptions,
+  ): Promise<Map<number, number>> {
+    await requireRights(tx, actor, changes)
+    const counts = new Map<number, number>()
+    for (const { list, changed } of changes) {
       const objectCount = list.objectCount + changed.added.length - changed.removed.length
       if (objectCount > mostEntries)
         throw badRequest(`A collection has ${mostEntries} entries at most.`, {
@@ -231,9 +240,14 @@ export function createListService(deps: ListDeps) {
     const [list] = await lockCollections(tx, [id])
     const access = await accessible(tx, actor, list, id)
     const changed = await work(tx, list as Collection, entries)
-    const counts = await settle(tx, actor, [{ list: list as Collection, access, entries, changed }], options)
-    await deps.events.append(tx, [collectionEvent('COLLECTION_UPDATE', actor, list as Collection)])
-    return { _version: (list as Collection).version, count: counts.get(id) as number }
+    return finish(tx, actor, { list: list as Collection, access, entries, changed }, options)
+  }
+
+  async function finish(tx: Tx, actor: Actor, change: ListChange, options: ShareOptions): Promise<ListChanged> {
+    const { list } = change
+    const counts = await settle(tx, actor, [change], options)
+    await deps.events.append(tx, [collectionEvent('COLLECTION_UPDATE', actor, list)])
+    return { _version: list.version, count: counts.get(list.id) as number }
   }
 
   /** A change of a list, and the options for shares. */
@@ -372,9 +386,7 @@ export function createListService(deps: ListDeps) {
           })
         }
         const changed = { added: [], removed }
-        const counts = await settle(tx, actor, [{ list: list as Collection, access, entries: [], changed }], unasked)
-        await deps.events.append(tx, [collectionEvent('COLLECTION_UPDATE', actor, list as Collection)])
-        return { _version: (list as Collection).version, count: counts.get(id) as number }
+        return finish(tx, actor, { list: list as Collection, access, entries: [], changed }, unasked)
       })
     },
   }

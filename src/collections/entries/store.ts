@@ -1,4 +1,5 @@
-import { numbersText, type Queryable, type Tx, textsText } from '../../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+import { numbersText, textsText } from '../../platform/postgres/literals.ts'
 import type { Gap, Spread, Window } from './ranks.ts'
 
 /** An entry of a list. `objectId` is a system object id; below 0 the id of a remote object. */

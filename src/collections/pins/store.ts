@@ -1,5 +1,6 @@
 import { type Actor, visitorOf } from '../../platform/actor.ts'
-import { numbersText, type Queryable, type Tx, textsText } from '../../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+import { numbersText, textsText } from '../../platform/postgres/literals.ts'
 
 /** Rows of one collection and user, if many visitors share the user: the latest ones are kept. */
 const mostVisitors = 1000

@@ -1,4 +1,5 @@
 /** Mails that tell people of a collection that is shared with them, each in the language of its reader. */
+
 import type { Mail, MailQuota, MailService } from '../../mail/service.ts'
 import type { AccountUuids, mailRecipients } from '../../people/service.ts'
 import { findUsers } from '../../people/service.ts'
@@ -7,9 +8,10 @@ import { badRequest } from '../../platform/errors.ts'
 import { callerOf } from '../../platform/limits/callers.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { html } from '../../platform/values/html.ts'
+import type { Localized } from '../../platform/values/localized.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 import { languageOf, type OwnTexts } from '../../signin/service.ts'
-import type { CollectionFields, Localized } from '../model.ts'
+import type { CollectionFields } from '../model.ts'
 import type { Notice } from './notices.ts'
 import { shareUrl } from './service.ts'
 

@@ -1,8 +1,10 @@
 /** The users to be made for the grants of a request: links, and people known by a mail address. */
+
 import type { NewSharedUser } from '../../people/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { systemRight } from '../../platform/http/system-right.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import { storedReference } from '../../platform/values/system-references.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 
@@ -26,7 +28,7 @@ interface NamedUser {
 type Members = Readonly<Record<string, unknown>>
 
 function membersOf(value: unknown): Members | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : null
+  return isRecord(value) ? value : null
 }
 
 /** null: it names a group, or is not a valid grant, which is checked elsewhere. */
@@ -68,7 +70,9 @@ export function shareUserOf(
   if (typeof email !== 'string' || email === '' || email.length > 320)
     throw badRequest(`${place} must be a mail address`, { path: place })
   if (language !== undefined && language !== null && (typeof language !== 'string' || language.length > 35))
-    throw badRequest(`${path}.who.user.frontend_language must be a language`, { path: place })
+    throw badRequest(`${path}.who.user.frontend_language must be a language`, {
+      path: `${path}.who.user.frontend_language`,
+    })
   return { type, email, language: language ? (language as string) : null, path: place }
 }
 

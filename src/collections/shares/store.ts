@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { numbersText, type Queryable, type Tx } from '../../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 
 /** A link as it is stored; the secret is sealed. */
 export interface StoredShare {

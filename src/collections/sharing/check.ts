@@ -5,7 +5,8 @@
 import type { Model } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
-import { numbersText, type Queryable, type Tx } from '../../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 import { Unconfirmed } from '../../platform/values/questions.ts'
 import { confirmTask, type Task } from '../../platform/values/tasks.ts'
 import {

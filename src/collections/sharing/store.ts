@@ -1,4 +1,5 @@
-import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 import { createYielder, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
 import { pinHolder, type StoredGrant } from '../../rights/service.ts'
 

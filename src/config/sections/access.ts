@@ -1,4 +1,5 @@
-import { bool, form, int, localized, select, table, text } from '../fields.ts'
+import { form, table } from '../fields/forms.ts'
+import { bool, int, localized, select, text } from '../fields/values.ts'
 import { regexpRule } from './rules.ts'
 import { section } from './section.ts'
 

@@ -1,4 +1,5 @@
-import { bool, file, form, int, localized, select, table, text } from '../fields.ts'
+import { form, table } from '../fields/forms.ts'
+import { bool, file, int, localized, select, text } from '../fields/values.ts'
 import { section } from './section.ts'
 
 /** Settings for access by an address alone. */

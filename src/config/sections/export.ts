@@ -1,4 +1,5 @@
-import { bool, file, int, localized, table, text } from '../fields.ts'
+import { table } from '../fields/forms.ts'
+import { bool, file, int, localized, text } from '../fields/values.ts'
 import { section } from './section.ts'
 
 /** A media type such as `application/json; charset=utf-8`. */

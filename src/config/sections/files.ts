@@ -1,5 +1,6 @@
 import { isTimeZone } from '../../platform/values/schedule.ts'
-import { bool, bound, byteSize, file, form, int, list, select, table, text } from '../fields.ts'
+import { form, table } from '../fields/forms.ts'
+import { bool, bound, byteSize, file, int, list, select, text } from '../fields/values.ts'
 import { builtInProfiles, renditions, renditionsRule } from '../renditions.ts'
 import { versionPresets, versionPresetsRule } from '../version-presets.ts'
 import { section } from './section.ts'

@@ -1,16 +1,7 @@
-import {
-  bool,
-  form,
-  type Localized,
-  list,
-  localized,
-  localizedOrText,
-  select,
-  table,
-  text,
-  waiting,
-  wrong,
-} from '../fields.ts'
+import type { Localized } from '../../platform/values/localized.ts'
+import { wrong } from '../fields/field.ts'
+import { form, table, waiting } from '../fields/forms.ts'
+import { bool, list, localized, localizedOrText, select, text } from '../fields/values.ts'
 import { picture, pictureOrAddress } from '../pictures.ts'
 import { synonyms, synonymsFile } from '../synonyms.ts'
 import { colourRule, languageRule, urlRule } from './rules.ts'

@@ -1,4 +1,5 @@
-import { bool, form, ids, int, select, table, text } from '../fields.ts'
+import { form, table } from '../fields/forms.ts'
+import { bool, ids, int, select, text } from '../fields/values.ts'
 import { emailRule } from './rules.ts'
 import { section } from './section.ts'
 

@@ -1,4 +1,6 @@
-import { address, bool, form, int, localized, secret, select, table, text } from '../fields.ts'
+import { form, table } from '../fields/forms.ts'
+import { address, secret } from '../fields/secrets.ts'
+import { bool, int, localized, select, text } from '../fields/values.ts'
 import { emailRule, hostAndPortRule, urlRule } from './rules.ts'
 import { section } from './section.ts'
 

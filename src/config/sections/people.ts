@@ -2,7 +2,9 @@ import { eventGroups } from '../../events/service.ts'
 import { bcryptRule } from '../../platform/values/client-secrets.ts'
 import { redirectUriRule } from '../../platform/values/redirect-uris.ts'
 import { ldapMembers, ldapRule, ldapServers, openidMembers, openidRule, samlMembers, samlRule } from '../directories.ts'
-import { bool, duration, form, hashed, list, select, table, text } from '../fields.ts'
+import { form, table } from '../fields/forms.ts'
+import { hashed } from '../fields/secrets.ts'
+import { bool, duration, list, select, text } from '../fields/values.ts'
 import { section } from './section.ts'
 
 /** User fields that events may copy (EVENT-004). */

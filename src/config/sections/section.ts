@@ -1,5 +1,6 @@
 import type { Secret } from '../../platform/secrets/sealed-texts.ts'
-import { type Field, form, type Members, type ValuesOf } from '../fields.ts'
+import type { Field, Members, ValuesOf } from '../fields/field.ts'
+import { form } from '../fields/forms.ts'
 
 /** The readers of a section: `public` everybody, also before sign-in; `user` everybody with a token; else holders of the right. */
 export type Visibility = 'public' | 'user' | 'system.config'

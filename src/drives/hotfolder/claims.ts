@@ -3,7 +3,8 @@
  * ends at whatever time.
  */
 import { createHash } from 'node:crypto'
-import { numbersText, type Queryable, type Tx } from '../../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 import type { DroppedFile } from './model.ts'
 
 /** A run, and the collection that it imports into. */

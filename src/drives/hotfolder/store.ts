@@ -1,4 +1,5 @@
-import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 
 export interface DropOwner {
   readonly collectionId: number

@@ -92,7 +92,7 @@ export function createFileSystemStore(folder: string): BlobStore {
       const content = Buffer.from(crypto.randomUUID())
       const received = await receive(once(content))
       try {
-        const written = await statOf(join(temporaryFolder))
+        const written = await statOf(temporaryFolder)
         if (!written || received.size !== content.length) throw new Error('what was written is not there')
       } finally {
         await received.discard()

@@ -1,5 +1,6 @@
 import { AppError } from '../../platform/errors.ts'
-import { numbersText, type Queryable, type Tx } from '../../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import type { FileVersion, StoredFile } from '../model.ts'
 import type { Rendition } from './rendition.ts'

@@ -1,10 +1,11 @@
 /** Fields of an object on its page, in the language of the reader. */
+
 import type { Column } from '../../datamodel/model.ts'
 import { type FieldTree, namedBy, type ObjectTree, valueText } from '../../objects/service.ts'
 import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
+import { textIn } from '../../platform/values/localized.ts'
 import { type PageOf, pageAddress } from '../page-address.ts'
 import { standardTexts } from '../table/cell.ts'
-import { inLanguage } from '../writer.ts'
 import type { PageTexts } from './texts.ts'
 
 export interface FieldContext {
@@ -24,7 +25,7 @@ export function fieldList(fields: readonly FieldTree[], context: FieldContext): 
 
 function labelOf(field: FieldTree, { languages }: FieldContext): string {
   const { name, nameLocalized } = namedBy(field)
-  return inLanguage(nameLocalized, languages) || name
+  return textIn(nameLocalized, languages) || name
 }
 
 /** Null: there is no value to show. */
@@ -33,7 +34,7 @@ function fieldValue(field: FieldTree, context: FieldContext): Html | null {
     case 'value':
       return field.value === null ? null : valueHtml(field.column, field.value, context)
     case 'texts':
-      return textHtml(inLanguage(field.texts, context.languages))
+      return textHtml(textIn(field.texts, context.languages))
     case 'link':
       return objectLink(field.object, context)
     case 'rows':
@@ -59,14 +60,14 @@ function valueHtml(column: Column, value: unknown, { languages, words }: FieldCo
   if (column.type === 'geo_json') return html`<code>${JSON.stringify(value)}</code>`
   const text = valueText(column, value, languages)
   if (text === undefined) return null
-  return textHtml(typeof text === 'string' ? text : inLanguage(text, languages))
+  return textHtml(typeof text === 'string' ? text : textIn(text, languages))
 }
 
 const textHtml = (text: string): Html | null =>
   text === '' ? null : html`<span class="text">${text.replaceAll('\r\n', '\n')}</span>`
 
 export function objectLink({ wire }: ObjectTree, { languages, words, pageOf }: FieldContext): Html {
-  const name = inLanguage(standardTexts(wire) as Readonly<Record<string, string>>, languages)
+  const name = textIn(standardTexts(wire) as Readonly<Record<string, string>>, languages)
   if (name === '') return html`<span class="muted">${words.hidden}</span>`
   const address = pageAddress(pageOf, wire)
   return address === null ? html`${name}` : html`<a href="${address}">${name}</a>`

@@ -1,13 +1,15 @@
 /** `html`: the page of one object, for people. It needs nothing else: style and policy stand in it. */
 
-import { isRecord, type ObjectTree, records, type Wire } from '../../objects/service.ts'
+import { type ObjectTree, records, type Wire } from '../../objects/service.ts'
 import { badRequest } from '../../platform/errors.ts'
 import { type Html, html, nothing } from '../../platform/values/html.ts'
+import { textIn } from '../../platform/values/localized.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import { Html as Trusted } from '../../platform/values/trusted-html.ts'
 import { type PageOf, pageAddress } from '../page-address.ts'
 import type { SourceObject } from '../source.ts'
 import { standardTexts } from '../table/cell.ts'
-import { type Format, inLanguage, type WriteContext } from '../writer.ts'
+import type { Format, WriteContext } from '../writer.ts'
 import { type FieldContext, fieldList, objectLink } from './fields.ts'
 import { mediaOf } from './files.ts'
 import { styleSource, styleText } from './style.ts'
@@ -32,9 +34,9 @@ function pageText({ tree }: SourceObject, context: WriteContext, pageOf: PageOf)
   const { language, words } = wordsIn(languages)
   const fields: FieldContext = { languages, words, pageOf }
   const { wire, table } = tree
-  const title = inLanguage(standardTexts(wire) as Record<string, string>, languages) || `#${wire._system_object_id}`
+  const title = textIn(standardTexts(wire) as Record<string, string>, languages) || `#${wire._system_object_id}`
   const media = mediaOf(tree.fields, title, words)
-  const type = inLanguage(table.nameLocalized, languages) || table.name
+  const type = textIn(table.nameLocalized, languages) || table.name
   const page = html`<!doctype html>
 <html lang="${language}">
 <head>
@@ -96,9 +98,9 @@ function aboutEntries({ wire, paths }: ObjectTree, context: FieldContext): reado
   const { words, languages } = context
   const entry = (label: string, value: Html): Html => html`<dt>${label}</dt><dd>${value}</dd>`
   const pool = isRecord(wire._pool) && isRecord(wire._pool.pool) ? wire._pool.pool : {}
-  const poolName = isRecord(pool.name) ? inLanguage(pool.name as Record<string, string>, languages) : ''
+  const poolName = isRecord(pool.name) ? textIn(pool.name as Record<string, string>, languages) : ''
   const tags = records(wire._tags).map(({ displayname }) =>
-    inLanguage((displayname ?? {}) as Record<string, string>, languages),
+    textIn((displayname ?? {}) as Record<string, string>, languages),
   )
   const above = paths.map((path) => path.slice(0, -1)).filter((path) => path.length > 0)
   return [

@@ -1,6 +1,7 @@
 /** Objects as the interface answers them. */
 
-import { type FieldTree, type FileTree, isRecord, type ObjectTree, type Wire } from '../../objects/service.ts'
+import type { FieldTree, FileTree, ObjectTree, Wire } from '../../objects/service.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import type { FormatOptions } from '../options.ts'
 import type { SourceObject } from '../source.ts'
 import { cellsOf } from '../table/cells.ts'

@@ -1,4 +1,5 @@
-import { isRecord, type Wire } from '../../objects/service.ts'
+import type { Wire } from '../../objects/service.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import type { FormatOptions } from '../options.ts'
 
 export type CellValue = string | number | boolean

@@ -1,6 +1,8 @@
 /** An object as cells: a value for each path, without structure. */
+
 import type { Column } from '../../datamodel/model.ts'
-import { type FieldTree, type FileTree, isRecord, type ObjectTree, records, type Wire } from '../../objects/service.ts'
+import { type FieldTree, type FileTree, type ObjectTree, records, type Wire } from '../../objects/service.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import { plainText } from '../values.ts'
 import { type AddCell, addTexts, type Cell, type CellOptions, type CellValue, standardTexts } from './cell.ts'
 import { systemCells } from './system.ts'

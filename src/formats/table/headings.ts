@@ -1,5 +1,7 @@
-import type { Localized, Model, Table } from '../../datamodel/model.ts'
-import { inLanguage, type WriteContext } from '../writer.ts'
+import type { Model, Table } from '../../datamodel/model.ts'
+import type { Localized } from '../../platform/values/localized.ts'
+import { textIn } from '../../platform/values/localized.ts'
+import type { WriteContext } from '../writer.ts'
 
 /** The headings of the columns: their paths, given names, or names in the reader's language. */
 export function headingsOf(paths: readonly string[], context: WriteContext): string[] {
@@ -37,7 +39,7 @@ function localizedName(path: string, { model, actor }: WriteContext): string {
     const [, step = '', number] = /^([^[]*)(?:\[(\d+)\])?$/.exec(steps[at] as string) ?? []
     const found: Named | null = table ? namedIn(model, table, step) : null
     if (!found) return `${parts.join(': ')} (${steps.slice(at).join('.')})`
-    const name = inLanguage(found.nameLocalized, actor.languages) || step
+    const name = textIn(found.nameLocalized, actor.languages) || step
     parts.push(number === undefined ? name : `${name} ${Number(number) + 1}`)
     table = found.within
     // The first step of a linked object is its type, which adds nothing.

@@ -1,6 +1,8 @@
 /** System fields of an object as cells. */
-import { isRecord, type ObjectTree, records, type Wire } from '../../objects/service.ts'
-import { inLanguage } from '../writer.ts'
+
+import { type ObjectTree, records, type Wire } from '../../objects/service.ts'
+import { textIn } from '../../platform/values/localized.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import { type AddCell, addTexts, type CellOptions, type CellValue, standardTexts } from './cell.ts'
 
 /** Columns of system fields, in this order; `_standard` and `_path` continue with languages and levels. */
@@ -77,7 +79,7 @@ function addPath(path: readonly ObjectTree[], name: string, { options, languages
     return
   }
   for (const language of new Set(names.flatMap((texts) => Object.keys(texts)))) {
-    const joined = names.map((texts) => inLanguage(texts, [language, ...languages])).join(` ${hierarchy} `)
+    const joined = names.map((texts) => textIn(texts, [language, ...languages])).join(` ${hierarchy} `)
     add(`${name}.${language}`, joined)
   }
 }

@@ -1,13 +1,8 @@
 /** An object with its fields as elements. */
+
 import type { Column } from '../../datamodel/model.ts'
-import {
-  type FieldTree,
-  type FileTree,
-  isRecord,
-  type ObjectTree,
-  type RowTree,
-  type Wire,
-} from '../../objects/service.ts'
+import type { FieldTree, FileTree, ObjectTree, RowTree, Wire } from '../../objects/service.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import type { FormatOptions } from '../options.ts'
 import { plainText } from '../values.ts'
 import { type Attributes, element, isName, languageElements, nameOf, textElement } from './markup.ts'

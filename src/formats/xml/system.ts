@@ -1,5 +1,7 @@
 /** System fields of an object as elements, with names that begin with an underscore. */
-import { isRecord, type ObjectTree, records, type Wire } from '../../objects/service.ts'
+
+import { type ObjectTree, records, type Wire } from '../../objects/service.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import { element, languageElements, localizedElement, textElement } from './markup.ts'
 
 /** Plain members of the object, and of its block, in the order of the elements. */

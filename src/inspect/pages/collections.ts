@@ -1,6 +1,6 @@
 import { inspectCollectionMarks, inspectCollections } from '../../collections/service.ts'
-import { inLanguage } from '../../config/service.ts'
 import { html } from '../../platform/values/html.ts'
+import { textIn } from '../../platform/values/localized.ts'
 import type { ConsolePage } from '../model.ts'
 import { neighbours } from '../query.ts'
 import { filter, pager, table, tiles, yesNo } from '../view/parts.ts'
@@ -86,7 +86,7 @@ export function collectionsPage({ db, baseConfig }: Pick<PageDeps, 'db' | 'baseC
               {
                 label: text('title'),
                 kind: 'wide',
-                value: (row) => inLanguage(row.displayname, languages) || row.reference,
+                value: (row) => textIn(row.displayname, languages) || row.reference,
               },
               { label: text('type'), value: (row) => row.type },
               { label: text('owner'), value: (row) => row.owner },

@@ -1,6 +1,6 @@
-import { inLanguage } from '../../config/service.ts'
 import { namesOfUsers } from '../../people/service.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
+import { textIn } from '../../platform/values/localized.ts'
 import type { PageDeps } from './deps.ts'
 
 /** The names of records on pages, by their numbers. */
@@ -22,7 +22,7 @@ export async function namesFor(
     pool(id) {
       if (id === null) return ''
       const pool = pools.snapshot().get(id)
-      return pool ? inLanguage(pool.name, languages) || pool.reference || `${id}` : `${id}`
+      return pool ? textIn(pool.name, languages) || pool.reference || `${id}` : `${id}`
     },
     user: (id) => (id === null ? '' : (known.get(id) ?? `${id}`)),
   }

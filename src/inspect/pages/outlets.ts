@@ -1,5 +1,5 @@
-import { inLanguage } from '../../config/service.ts'
 import { html, joined } from '../../platform/values/html.ts'
+import { textIn } from '../../platform/values/localized.ts'
 import type { ConsolePage } from '../model.ts'
 import { neighbours, notThere, pathId } from '../query.ts'
 import { badge, facts, fold, json, pager, section, table, yesNo } from '../view/parts.ts'
@@ -67,7 +67,7 @@ export function mappingsPage({ mappings, baseConfig }: Pick<PageDeps, 'mappings'
           return joined(
             profiles.map((profile) =>
               section(
-                inLanguage(profile.displayname, languages) || profile.profile,
+                textIn(profile.displayname, languages) || profile.profile,
                 facts([
                   [text('mappings.profile'), profile.profile],
                   [text('mappings.uses'), usesOf(profile.profile_type)],
@@ -85,7 +85,7 @@ export function mappingsPage({ mappings, baseConfig }: Pick<PageDeps, 'mappings'
                     {
                       label: text('name'),
                       kind: 'wide',
-                      value: ({ displayname }) => inLanguage(displayname, languages),
+                      value: ({ displayname }) => textIn(displayname, languages),
                     },
                   ],
                   profile.mappings,
@@ -118,7 +118,7 @@ export function mappingPage({
       return {
         json: { Mapping: mapping },
         title: ({ text }) =>
-          `${text('mappings.mapping')} ${inLanguage(mapping.displayname, baseConfig.databaseLanguages()) || id}`,
+          `${text('mappings.mapping')} ${textIn(mapping.displayname, baseConfig.databaseLanguages()) || id}`,
         show: (view) => {
           const { text } = view
           const { idTable, profile, profile_type: type, limited_extensions: extensions, custom, fields } = mapping
@@ -193,7 +193,7 @@ export function messagesPage({ messages, baseConfig }: Pick<PageDeps, 'messages'
             [
               { label: text('id'), kind: 'number', value: ({ message }) => message._id },
               { label: text('version'), kind: 'number', value: ({ message }) => message._version },
-              { label: text('title'), value: ({ message }) => inLanguage(message.title, languages) },
+              { label: text('title'), value: ({ message }) => textIn(message.title, languages) },
               { label: text('reference'), value: ({ message }) => message.reference },
               {
                 label: text('messages.text'),

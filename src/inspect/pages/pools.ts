@@ -1,6 +1,6 @@
-import { inLanguage } from '../../config/service.ts'
 import { inspectPools } from '../../objects/service.ts'
 import { type Html, html, joined } from '../../platform/values/html.ts'
+import { textIn } from '../../platform/values/localized.ts'
 import type { Pool } from '../../pools/service.ts'
 import type { ConsolePage } from '../model.ts'
 import { notThere, pathId } from '../query.ts'
@@ -62,7 +62,7 @@ export function poolsPage(deps: Deps): ConsolePage {
           const list = (pools: readonly Pool[]): Html =>
             html`<ul>${pools.map(({ id, name, reference }) => {
               const below = children.get(id) ?? []
-              const label = inLanguage(name, languages) || reference || `${id}`
+              const label = textIn(name, languages) || reference || `${id}`
               const count = view.text('pools.objects', { count: view.number(sums.get(id)?.live ?? 0) })
               return html`<li><a href="${view.link(`pools/${id}/`)}">${label}</a> <span class="muted">${count}</span>${below.length > 0 ? list(below) : ''}</li>`
             })}</ul>`

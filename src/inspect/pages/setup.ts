@@ -1,6 +1,7 @@
-import { inLanguage } from '../../config/service.ts'
 import { describeConfig } from '../../platform/config/load.ts'
 import { type Html, html, joined } from '../../platform/values/html.ts'
+import { textIn } from '../../platform/values/localized.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import type { ConsolePage } from '../model.ts'
 import { badge, facts, fold, json, section, table, yesNo } from '../view/parts.ts'
 import type { PageDeps } from './deps.ts'
@@ -35,11 +36,10 @@ export function configPage({ config, baseConfig }: Pick<PageDeps, 'config' | 'ba
 /** Settings as a list of values, with collapsible groups. */
 function treeOf(settings: Record<string, unknown>): Html[] {
   const entries = Object.entries((settings.svc ?? settings) as Record<string, unknown>)
-  const isGroup = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
-  const single = entries.filter(([, value]) => !isGroup(value))
+  const single = entries.filter(([, value]) => !isRecord(value))
   return [
     facts(single.map(([name, value]) => [name, value === null ? '' : String(value)])),
-    ...entries.filter(([, value]) => isGroup(value)).map(([name, value]) => fold(name, json(value))),
+    ...entries.filter(([, value]) => isRecord(value)).map(([name, value]) => fold(name, json(value))),
   ]
 }
 
@@ -99,14 +99,14 @@ export function tagsPage({ tags, baseConfig }: Pick<PageDeps, 'tags' | 'baseConf
           return joined(
             groups.map(({ taggroup, _tags }) =>
               section(
-                inLanguage(taggroup.displayname, languages) || `${taggroup._id}`,
+                textIn(taggroup.displayname, languages) || `${taggroup._id}`,
                 html`<p class="muted">${text('tags.group', { id: taggroup._id, type: taggroup.type })}</p>`,
                 table(
                   view,
                   text('tags.caption'),
                   [
                     { label: text('id'), kind: 'number', value: ({ _id }) => _id },
-                    { label: text('title'), value: (tag) => inLanguage(tag.displayname, languages) },
+                    { label: text('title'), value: (tag) => textIn(tag.displayname, languages) },
                     { label: text('reference'), value: (tag) => ('reference' in tag ? String(tag.reference) : '') },
                     { label: text('type'), value: ({ type }) => type },
                     { label: text('tags.display'), value: ({ displaytype }) => displaytype },

@@ -15,7 +15,7 @@ import { contentFolder, locationKey, pieceName, pieceSizes, type TableSum } from
 
 export type FolderConfig = Pick<Config, 'dataDir' | 'fileFolders'>
 
-interface Awaited extends BackupContent {
+interface ExpectedContent extends BackupContent {
   readonly location: number
 }
 
@@ -48,12 +48,12 @@ export async function openContents(
   const stores = new Map(
     places.flatMap(({ id, folder }) => (folder && folders.has(folder.path) ? [[id, folder.store]] : [])),
   )
-  const expected = awaited(client, ids)
+  const expected = expectedContents(client, ids)
   const sums = new Map<string, Sum>()
   let open: ReturnType<typeof arriving> | null = null
 
   /** Contents before it in the rows are not in the backup: they were missing when it was made. */
-  async function find(name: string): Promise<Awaited> {
+  async function find(name: string): Promise<ExpectedContent> {
     for (let next = await expected.next(); !next.done; next = await expected.next()) {
       const { location, sha256 } = next.value
       if (name === `${contentFolder(location, sha256)}${pieceName(1)}`) return next.value
@@ -94,7 +94,7 @@ export async function openContents(
 
 const strange = (name: string): Error => new Error(`the backup has an entry ${name} that does not belong there`)
 
-async function* awaited(client: PoolClient, ids: readonly number[]): AsyncGenerator<Awaited> {
+async function* expectedContents(client: PoolClient, ids: readonly number[]): AsyncGenerator<ExpectedContent> {
   for (const location of ids) {
     for await (const content of backupContents(client, location)) yield { ...content, location }
   }
@@ -122,7 +122,7 @@ async function freeFolders(places: readonly BackupLocation[], mark: RestoreMark)
 }
 
 /** A content that arrives in pieces; it is kept when its hash matches its name. */
-function arriving(content: Awaited, store: NonNullable<BackupLocation['folder']>['store'] | null) {
+function arriving(content: ExpectedContent, store: NonNullable<BackupLocation['folder']>['store'] | null) {
   const sizes = pieceSizes(content.size)
   const hash = createHash('sha256')
   const pipe = new PassThrough()

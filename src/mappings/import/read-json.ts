@@ -1,7 +1,6 @@
 /** Values in the JSON of a recipe about a file, in the form of tags. */
+import { isRecord } from '../../platform/values/records.ts'
 import type { Reading } from './read-tags.ts'
-
-type Members = Readonly<Record<string, unknown>>
 
 const mostEntries = 1000
 const longestText = 100_000
@@ -29,7 +28,7 @@ export function valueAt(value: unknown, steps: readonly string[]): unknown {
         const rest = steps.slice(index + 1)
         return at.slice(0, mostEntries).flatMap((one) => valueAt(one, rest) ?? [])
       }
-    } else at = isMembers(at) && Object.hasOwn(at, step) ? at[step] : undefined
+    } else at = isRecord(at) && Object.hasOwn(at, step) ? at[step] : undefined
   }
   return at
 }
@@ -50,7 +49,7 @@ function localizedReading(entries: readonly unknown[]): Reading | null {
   const languages = new Map<string, string[]>()
   const plain: string[] = []
   for (const [index, entry] of entries.entries()) {
-    if (!isMembers(entry)) {
+    if (!isRecord(entry)) {
       const text = textOf(entry)
       if (text !== undefined) plain[index] = text
       continue
@@ -75,8 +74,8 @@ function isNothing(value: unknown): boolean {
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value.slice(0, longestText)
   if (typeof value === 'number' || typeof value === 'boolean') return `${value}`
-  if (!isMembers(value)) return undefined
-  if ('value' in value) return isMembers(value.value) ? undefined : textOf(value.value)
+  if (!isRecord(value)) return undefined
+  if ('value' in value) return isRecord(value.value) ? undefined : textOf(value.value)
   if ('from' in value || 'to' in value) {
     const [from, to] = [value.from, value.to].map((one) => (typeof one === 'string' ? one : ''))
     return from === to ? from : `${from} - ${to}`.trim()
@@ -84,8 +83,4 @@ function textOf(value: unknown): string | undefined {
   const { type, coordinates } = value
   if (type !== 'Point' || !Array.isArray(coordinates)) return undefined
   return `${coordinates[1]} ${coordinates[0]}`
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,10 +1,12 @@
 /** Metadata of files as objects that can be saved. */
+
 import type { Column, Mask, Model, Table } from '../../datamodel/model.ts'
 import type { FileMetadata } from '../../files/service.ts'
 import type { FoundByValue, WantedValues } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import type { RecipeConfigs } from '../../plugins/service.ts'
 import type { RightsService } from '../../rights/service.ts'
 import { tagsOf } from '../check.ts'
@@ -151,7 +153,7 @@ function firstReading(searches: readonly string[], read: TagReader): Reading | n
 function parsed(text: string): object {
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+    if (isRecord(value)) return value
   } catch {}
   throw unsupported('mapping_recipe_configs', text, 'it must be a JSON object')
 }

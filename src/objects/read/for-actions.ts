@@ -1,3 +1,4 @@
+import { textIn } from '../../platform/values/localized.ts'
 import type { ActionObjects } from '../../transitions/service.ts'
 import type { ReadService } from './read.ts'
 
@@ -20,7 +21,5 @@ export function objectsForActions(read: ReadService): ActionObjects {
 
 function standardText(hit: Readonly<Record<string, unknown>>, languages: readonly string[]): string {
   const { '1': first } = (hit._standard ?? {}) as { '1'?: { text?: Readonly<Record<string, string>> } }
-  const text = first?.text ?? {}
-  const language = languages.find((name) => text[name]) ?? Object.keys(text)[0]
-  return language === undefined ? '' : (text[language] ?? '')
+  return textIn(first?.text ?? {}, languages)
 }

@@ -1,5 +1,6 @@
 import type { Actor } from '../../platform/actor.ts'
-import { numbersText, type Tx, textsText } from '../../platform/postgres/db.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
+import { numbersText, textsText } from '../../platform/postgres/literals.ts'
 import type { CallerRights, Guarded } from '../../rights/service.ts'
 import { parseLookup } from '../content/link-ref.ts'
 import { isUuid } from '../content/values.ts'

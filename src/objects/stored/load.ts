@@ -1,5 +1,6 @@
 import type { Model, Table } from '../../datamodel/model.ts'
-import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 import type { Operation } from './content.ts'
 import {
   type Head,

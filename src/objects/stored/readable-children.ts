@@ -1,5 +1,6 @@
 import type { Model } from '../../datamodel/model.ts'
-import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { readableSql } from './readable-sql.ts'
 

@@ -1,5 +1,6 @@
 import { createBatchLoader } from '../../platform/postgres/batch-loader.ts'
-import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 
 /**
  * Detects whether rows have changed since they were read. The *row version* of an object is the `xmin` of its row: every

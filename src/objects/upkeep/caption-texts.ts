@@ -1,5 +1,6 @@
-import type { Column, Localized, Model, Table } from '../../datamodel/model.ts'
+import type { Column, Model, Table } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
+import type { Localized } from '../../platform/values/localized.ts'
 import type { Content, Standard } from '../stored/content.ts'
 import { namedColumn, replacementText } from '../values/replacement.ts'
 import type { FieldTree, ObjectTree } from '../values/tree.ts'

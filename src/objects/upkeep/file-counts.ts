@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import { type Db, numbersText, type Tx } from '../../platform/postgres/db.ts'
+import type { Db, Tx } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 import { createPeriodic, type Periodic } from '../../platform/process/periodic.ts'
 
 /**

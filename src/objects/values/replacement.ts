@@ -1,7 +1,8 @@
 /** The values for the replacements of a template (`%artwork.title.de-DE%`), from an object and one of its files. */
-import { textIn } from '../../objecttypes/service.ts'
+import { textIn } from '../../platform/values/localized.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import { valueText } from '../standard/text.ts'
-import { type FieldTree, isRecord, type ObjectTree, type Wire } from './tree.ts'
+import type { FieldTree, ObjectTree, Wire } from './tree.ts'
 
 export interface Replaced {
   /** The object as its reader sees it. */

@@ -3,10 +3,10 @@
  * not have is not in the tree either, so masks and rights need not be checked again. Formats, manifests, mappings, names of files
  * and captions take their values from it.
  */
+
 import type {
   Column,
   ColumnField,
-  Localized,
   Mask,
   MaskField,
   Model,
@@ -14,6 +14,8 @@ import type {
   ReverseField,
   Table,
 } from '../../datamodel/model.ts'
+import type { Localized } from '../../platform/values/localized.ts'
+import { isRecord } from '../../platform/values/records.ts'
 
 export type Wire = Readonly<Record<string, unknown>>
 
@@ -277,8 +279,4 @@ export function fileLists(
 
 export function records(values: unknown): readonly Wire[] {
   return Array.isArray(values) ? values.filter(isRecord) : []
-}
-
-export function isRecord(value: unknown): value is Wire {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { parse, YAMLParseError } from 'yaml'
 import { divideMemory, type Memory, memoryFor, standardMemory } from '../memory/shares.ts'
 import { nearestName } from '../values/nearest.ts'
+import { isRecord } from '../values/records.ts'
 import { invalidUtf8At } from '../values/utf8.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './forms.ts'
@@ -91,7 +92,7 @@ function readTree(path: string): Tree {
   const invalid = invalidUtf8At(bytes)
   if (invalid !== -1) throw new ConfigError(`${path}: is not UTF-8 at byte ${invalid}`)
   const tree = parseYaml(path, bytes.toString()) ?? {}
-  if (!isTree(tree)) throw new ConfigError(`${path}: must be a map with the key svc`)
+  if (!isRecord(tree)) throw new ConfigError(`${path}: must be a map with the key svc`)
   return tree
 }
 
@@ -105,15 +106,11 @@ function parseYaml(path: string, text: string): unknown {
   }
 }
 
-function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function settingOf<T>(key: Key<T>, tree: Tree, env: Environment, memory: Memory): T {
   const text = env[key.env]
   // An empty variable counts as not set: that is how compose files pass a variable through.
   if (text) return withinMemory(key, key.env, key.check(key.env, key.fromText(key.env, text)), memory)
-  const value = key.path.split('.').reduce<unknown>((place, step) => (isTree(place) ? place[step] : undefined), tree)
+  const value = key.path.split('.').reduce<unknown>((place, step) => (isRecord(place) ? place[step] : undefined), tree)
   if (value !== undefined && value !== null) return withinMemory(key, key.path, key.check(key.path, value), memory)
   return key.bound?.isDefault ? (memory[key.bound.share] as T) : key.default
 }
@@ -139,7 +136,7 @@ function refuseUnknownKeys(tree: Tree): void {
       if (known.includes(path)) continue
       if (!known.some((candidate) => candidate.startsWith(`${path}.`))) throw new ConfigError(unknownKey(path, known))
       if (value === null) continue
-      if (!isTree(value)) throw new ConfigError(`${path}: must be a map`)
+      if (!isRecord(value)) throw new ConfigError(`${path}: must be a map`)
       walk(value, path)
     }
   }

@@ -1,23 +1,20 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { AppError } from '../errors.ts'
 import { currentDeadline, type Deadline, outsideDeadlines } from '../limits/deadline.ts'
-import { isTracing, traced } from '../tracing/spans.ts'
 import { cancelStatement } from './cancel-statement.ts'
-import { type ConnectionWatch, connectPatience, createConnectionWatch, giveUp } from './connection-watch.ts'
+import { type ConnectionWatch, connectPatience, createConnectionWatch } from './connection-watch.ts'
 import {
   comesBackSoon,
   isFollowingFailure,
   leavesOpen,
-  translate,
   unavailabilityBehind,
   unknownOutcome,
   unreachable,
 } from './failures.ts'
 import { byIndexesLocally } from './planning.ts'
-import { readYielding } from './read-yielding.ts'
-import { statementSpan, tellStatement } from './statements.ts'
+import { type QueryResult, run, runWithin } from './run-statement.ts'
+import { assertNoTransaction, marked } from './transaction-guard.ts'
 
 // bigint and numeric stay exact: int8 becomes a number only while it is safe, else the read fails loudly.
 const exactInteger = (text: string): number => {
@@ -25,18 +22,15 @@ const exactInteger = (text: string): number => {
   if (!Number.isSafeInteger(value)) throw new RangeError(`integer ${text} is beyond 2^53`)
   return value
 }
+
 /** OID of bigint[], whose elements the driver would otherwise return as text. */
 const int8Array = 1016 as unknown as typeof pg.types.builtins.INT8
+
 const integers: (text: string) => unknown = pg.types.getTypeParser(int8Array)
 pg.types.setTypeParser(pg.types.builtins.INT8, exactInteger)
 pg.types.setTypeParser(int8Array, (text) =>
   (integers(text) as (string | null)[]).map((n) => (n === null ? null : exactInteger(n))),
 )
-
-export interface QueryResult<T> {
-  rows: T[]
-  rowCount: number
-}
 
 export interface Queryable {
   /**
@@ -116,21 +110,6 @@ export interface DbOptions {
 /** Milliseconds for which connecting is retried. */
 const patience = 5000
 
-/** Number of attempts, one a second, to cancel a statement before its connection is closed. */
-const mostCancels = 10
-
-/** The open transaction of a guarded database, for the code that runs inside it. */
-const insideTransaction = new AsyncLocalStorage<{ open: boolean }>()
-
-/**
- * Code inside a transaction may only wait for that transaction: otherwise as many transactions as there are connections could each
- * wait for one more connection, and none would ever end. Tests check this.
- */
-export function assertNoTransaction(text: string): void {
-  if (insideTransaction.getStore()?.open !== true) return
-  throw new Error(`a connection is taken inside a transaction: ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 200)}`)
-}
-
 /** Waiting for a free connection takes longer than opening a new one. */
 class QuickClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
@@ -180,7 +159,7 @@ export function openDb(options: DbOptions): Db {
     transaction: (work, settings) =>
       transaction(
         { pool, onError: options.onError, unknown },
-        options.guarded ? (tx) => marked(work, tx) : work,
+        options.guarded ? (tx) => marked(() => work(tx)) : work,
         settings,
       ),
     sibling: ({ maxConnections, settings }) =>
@@ -232,101 +211,6 @@ async function runOnce<T extends object>(
     throw error
   } finally {
     client.release(broken)
-  }
-}
-
-async function run<T extends object>(
-  target: pg.PoolClient,
-  text: string,
-  values: readonly unknown[] = [],
-  name?: string,
-): Promise<QueryResult<T> & { command: string }> {
-  const end = tellStatement(text, name)
-  try {
-    const config = { text, values: values as unknown[], ...(name ? { name } : {}) }
-    const result = await (isTracing()
-      ? traced(
-          () => statementSpan(text, name),
-          () => send<T>(target, config),
-        )
-      : send<T>(target, config))
-    return { rows: result.rows, rowCount: result.rowCount ?? 0, command: result.command }
-  } catch (error) {
-    // The stack of the caller is more useful than that of the driver's callback.
-    if (error instanceof pg.DatabaseError) Error.captureStackTrace(error)
-    throw translate(error)
-  } finally {
-    end?.()
-  }
-}
-
-/**
- * Not with the promise that the driver makes itself: with it, V8 treated half of all rows as old, as if each of these promises
- * referred to the one before, and collected its whole heap once a second in vain.
- */
-function send<T extends object>(target: pg.PoolClient, config: pg.QueryConfig): Promise<pg.QueryResult<T>> {
-  return new Promise((resolve, reject) => {
-    target.query<T>(config, (error, result) => (error ? reject(error) : resolve(result)))
-  })
-}
-
-async function runInTurns<T extends object>(
-  client: pg.PoolClient,
-  text: string,
-  values?: readonly unknown[],
-  name?: string,
-): Promise<QueryResult<T>> {
-  const ended = readYielding(client)
-  try {
-    return await run<T>(client, text, values, name)
-  } finally {
-    ended()
-  }
-}
-
-/** A statement that is cancelled when the deadline is over. */
-async function runWithin<T extends object>(
-  deadline: Deadline,
-  client: pg.PoolClient,
-  text: string,
-  values?: readonly unknown[],
-  name?: string,
-  cancellable: Promise<unknown> = Promise.resolve(),
-): Promise<QueryResult<T>> {
-  if (deadline.neverEnds) return runInTurns(client, text, values, name)
-  deadline.check()
-  const { left } = deadline
-  const begun = performance.now()
-  let least = 0
-  let cancelling: Promise<void> | null = null
-  let again: NodeJS.Timeout | undefined
-  let cancels = 0
-  const cancel = (): void => {
-    cancels++
-    // The server has been asked to cancel, and does not end the statement.
-    if (cancels > mostCancels) giveUp(client)
-    // Never cancels the beginning of a transaction: its next statements are already sent.
-    cancelling = cancellable.then(() => cancelStatement(client))
-    // The statement may not have arrived yet when it was cancelled.
-    again = setTimeout(cancel, 1000)
-  }
-  const onTimeOver = (): void => {
-    least = left
-    cancel()
-  }
-  const timer = Number.isFinite(left) ? setTimeout(onTimeOver, left) : undefined
-  const forget = deadline.onOver(cancel)
-  try {
-    const [ended] = await Promise.allSettled([runInTurns<T>(client, text, values, name)])
-    deadline.spend(Math.max(least, performance.now() - begun))
-    if (ended.status === 'fulfilled') return ended.value
-    throw (cancelling && deadline.over) ?? ended.reason
-  } finally {
-    clearTimeout(timer)
-    clearTimeout(again)
-    forget()
-    // A pending cancel could end the next statement on this connection.
-    await cancelling
   }
 }
 
@@ -447,16 +331,6 @@ function setPipelining(client: pg.PoolClient, on: boolean): void {
   ;(client as { pipeline: boolean }).pipeline = on
 }
 
-/** Runs the work of a transaction in a context that `assertNoTransaction` recognizes. */
-async function marked<T>(work: (tx: Tx) => Promise<T>, tx: Tx): Promise<T> {
-  const mark = { open: true }
-  try {
-    return await insideTransaction.run(mark, () => work(tx))
-  } finally {
-    mark.open = false
-  }
-}
-
 /** Runs the actions after the commit. The change is stored, so a failure here must not look like a failure of the change. */
 function runAll(actions: readonly (() => void)[], onError: (error: Error) => void): void {
   for (const action of actions) {
@@ -484,27 +358,4 @@ export async function cutShort(db: Db, client: () => pg.PoolClient | null, work:
     if (busy) await db.cancel(busy).catch(() => {})
     await Promise.race([ended, sleep(100)])
   }
-}
-
-/** An array parameter. The driver checks each element for characters to quote; numbers never have any. */
-export function numbersText(numbers: Iterable<number>): string {
-  return `{${[...numbers].join()}}`
-}
-
-/** The same for texts: ten thousand take 0.8 ms this way, 4.5 the first time; with the quoting of the driver 3 and 16. */
-export function textsText(texts: readonly string[]): string {
-  return `{${texts.map(quotedElement).join()}}`
-}
-
-function quotedElement(text: string): string {
-  return /["\\]/.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : `"${text}"`
-}
-
-export function booleansText(booleans: readonly boolean[]): string {
-  return `{${booleans.map((each) => (each ? 't' : 'f')).join()}}`
-}
-
-/** Quotes an identifier that does not come from our own source text. */
-export function quoteIdentifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
 }

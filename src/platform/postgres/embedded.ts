@@ -9,7 +9,7 @@ import { type InstanceLock, takeInstanceLock } from '../process/instance-lock.ts
 import { freshFile, giveFolder, readForeign } from '../process/own-folders.ts'
 import { isAlive } from '../process/processes.ts'
 import { assertNoTraces, clusterState, instanceTraces } from './cluster.ts'
-import { quoteIdentifier } from './db.ts'
+import { quoteIdentifier } from './literals.ts'
 import { fileSystems, type PostgresFolders, preparePostgresFolders, removeOutsideFolders } from './server-files.ts'
 import { postgresSettings, thisMachine } from './settings.ts'
 import { startLog, whyItEnded } from './start-failure.ts'

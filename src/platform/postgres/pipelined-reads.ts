@@ -2,9 +2,10 @@ import pg from 'pg'
 import { AppError } from '../errors.ts'
 import { noDeadline } from '../limits/deadline.ts'
 import { connectPatience } from './connection-watch.ts'
-import { assertNoTransaction, type Db, onConnection, type Queryable } from './db.ts'
+import { type Db, onConnection, type Queryable } from './db.ts'
 import { unreachable } from './failures.ts'
 import { byIndexesAlways } from './planning.ts'
+import { assertNoTransaction } from './transaction-guard.ts'
 
 /** Milliseconds after which PostgreSQL ends a statement here: a longer one should not run on these connections. */
 const longest = 10_000

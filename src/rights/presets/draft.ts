@@ -1,8 +1,9 @@
+import type { Localized } from '../../platform/values/localized.ts'
 import { parseTags } from '../acl.ts'
 import { rightsCatalogue } from '../catalogue.ts'
 import type { RightItem, TagFilter } from '../model.ts'
 import { parseRights, requireUniqueChoices } from '../right-items.ts'
-import type { Localized, Preset, PresetContext, PresetTerms } from './model.ts'
+import type { Preset, PresetContext, PresetTerms } from './model.ts'
 import type { PresetInput } from './schema.ts'
 
 export interface PresetDraft {

@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+import type { Localized } from '../../platform/values/localized.ts'
 import type { RightItem, TagFilter } from '../model.ts'
 
 /** Contexts whose grants can be made from presets. */
@@ -15,8 +16,6 @@ export interface PresetTerms {
   /** For collections: the base of links, instead of the external address. */
   readonly share_url?: string
 }
-
-export type Localized = Readonly<Record<string, string>>
 
 export interface Preset {
   readonly id: number

@@ -1,5 +1,5 @@
 /** The input of the indexer: objects with their newest content, and the displayed data of linked objects. */
-import type { Localized } from '../../datamodel/model.ts'
+import type { Localized } from '../../platform/values/localized.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 
 export interface IndexSource {

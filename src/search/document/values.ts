@@ -1,7 +1,8 @@
 /** Converts stored values to the texts, moments and labels that are indexed. */
-import type { Localized } from '../../datamodel/model.ts'
+
 import { parseDate } from '../../platform/values/dates.ts'
 import { isExactNumber, readExact } from '../../platform/values/exact-json.ts'
+import type { Localized } from '../../platform/values/localized.ts'
 import { words } from './analyze.ts'
 import { openEnd, openStart, orderedMoment } from './ordered.ts'
 

@@ -4,7 +4,8 @@
  * batches. The remaining work is stored in a table (`index_spread`), so that a killed indexer continues where it stopped.
  */
 import { mostSingle } from '../../objects/service.ts'
-import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 import { inIndexTransaction } from './transaction.ts'
 
 /** The limits of one step. */

@@ -1,5 +1,6 @@
 import { isBulk } from '../../objects/service.ts'
-import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { numbersText } from '../../platform/postgres/literals.ts'
 import { byIndexes } from '../../platform/postgres/planning.ts'
 import type { IndexSource, ObjectChange } from '../document/source.ts'
 import { lanes, type QueueEntry } from './lanes.ts'

@@ -3,8 +3,10 @@
  * instead: an unknown name that is close to a known one is a misspelling, and a known name where it has no effect was meant
  * otherwise. Otherwise `{"serch": []}` would find everything (decision 87).
  */
+
 import { badRequest } from '../../platform/errors.ts'
 import { nearestName } from '../../platform/values/nearest.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import { SearchRequest } from '../schema.ts'
 import { deepest, type Fields } from './read.ts'
 
@@ -150,8 +152,4 @@ export function notKnown(place: string, nearest: string | null = null) {
 function eachRecord(list: unknown, place: string, check: (record: Fields, place: string) => void): void {
   if (!Array.isArray(list)) return
   for (const [index, entry] of list.entries()) if (isRecord(entry)) check(entry, `${place}[${index}]`)
-}
-
-function isRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 import { badRequest } from '../../platform/errors.ts'
 import { JsonReader } from '../../platform/http/body/json-reader.ts'
 import { bodyLimits } from '../../platform/http/body/limits.ts'
+import { isRecord } from '../../platform/values/records.ts'
 import { type Fields, integerOf } from './read.ts'
 
 const integers = ['offset', 'limit', 'merge_max_depth', 'file_url_expire'] as const
@@ -45,8 +46,4 @@ export function parseBody<T>(
 
 function said(record: Fields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null))
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,5 @@
-import { quoteIdentifier, type Tx } from '../../platform/postgres/db.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
+import { quoteIdentifier } from '../../platform/postgres/literals.ts'
 import { insertFirstRows } from './first-rows.ts'
 
 /**

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { booleansText, numbersText, openDb, textsText } from '../../../src/platform/postgres/db.ts'
+import { openDb } from '../../../src/platform/postgres/db.ts'
+import { booleansText, numbersText, textsText } from '../../../src/platform/postgres/literals.ts'
 import { createEmptyDatabase } from '../../support/postgres.ts'
 
 test('a transaction in which a statement failed unnoticed does not end as if it were stored', async () => {

@@ -1,5 +1,5 @@
 /** What the index in memory has of an object: what the indexer brought, as it is. */
-import type { Localized } from '../../../src/datamodel/model.ts'
+import type { Localized } from '../../../src/platform/values/localized.ts'
 import { coversFile, filePrincipals, type Guarded, readPrincipals } from '../../../src/rights/service.ts'
 import type { FileMarks, IndexSource, ObjectChange } from '../../../src/search/document/source.ts'
 import type { NestedFields, SearchField } from '../../../src/search/plan/fields.ts'

@@ -1,6 +1,6 @@
 /** Values counted object by object. */
 
-import type { Localized } from '../../../src/datamodel/model.ts'
+import type { Localized } from '../../../src/platform/values/localized.ts'
 import { customLabel, textIn } from '../../../src/search/document/values.ts'
 import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { FacetCounts, FacetField } from '../../../src/search/plan/plan.ts'

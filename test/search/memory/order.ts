@@ -1,5 +1,7 @@
 /** The order of hits, compared value by value. */
-import type { Localized, Table } from '../../../src/datamodel/model.ts'
+
+import type { Table } from '../../../src/datamodel/model.ts'
+import type { Localized } from '../../../src/platform/values/localized.ts'
 import { patterns, words } from '../../../src/search/document/analyze.ts'
 import { orderedMoment } from '../../../src/search/document/ordered.ts'
 import { intervalOf } from '../../../src/search/document/values.ts'

@@ -1,6 +1,7 @@
 /** Text clauses: the words of columns and titles, as far as the caller sees them. */
-import type { Localized } from '../../../src/datamodel/model.ts'
+
 import { parseDate } from '../../../src/platform/values/dates.ts'
+import type { Localized } from '../../../src/platform/values/localized.ts'
 import { type Pattern, patterns, token, words } from '../../../src/search/document/analyze.ts'
 import { customTexts, intervalOf } from '../../../src/search/document/values.ts'
 import type { SearchField } from '../../../src/search/plan/fields.ts'

@@ -1,4 +1,5 @@
 /** Answers of recipes about originals, for mappings. Answers are stored: the same question is asked once. */
+
 import { createHash } from 'node:crypto'
 import type { EventLog } from '../../../events/service.ts'
 import type { Actor } from '../../../platform/actor.ts'
@@ -6,6 +7,7 @@ import { AppError } from '../../../platform/errors.ts'
 import { currentDeadline, type Deadline } from '../../../platform/limits/deadline.ts'
 import type { Db } from '../../../platform/postgres/db.ts'
 import { canonicalJson } from '../../../platform/values/canonical-json.ts'
+import { isRecord } from '../../../platform/values/records.ts'
 import { assertStorable } from '../../../platform/values/text.ts'
 import { BlobMissing } from '../../blobs/blob-store.ts'
 import { type FileVersion, originalOf } from '../../model.ts'
@@ -130,15 +132,13 @@ type Wire = Readonly<Record<string, unknown>>
 function merged(first: Wire, second: Wire): Wire {
   const groups = Object.entries(second).map(([name, group]) => {
     const before = Object.hasOwn(first, name) ? first[name] : undefined
-    return [name, isObject(before) && isObject(group) ? { ...before, ...group } : group]
+    return [name, isRecord(before) && isRecord(group) ? { ...before, ...group } : group]
   })
   return { ...first, ...Object.fromEntries(groups) }
 }
 
-const isObject = (value: unknown): value is Wire => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 function objectIn(value: unknown): Wire {
-  if (isObject(value)) return value
+  if (isRecord(value)) return value
   throw new CannotMake('unreadable', 'it has written no JSON object')
 }
 

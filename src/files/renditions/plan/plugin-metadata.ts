@@ -1,5 +1,7 @@
 /** Statements about a file by programs that are installed beside the service, in addition to the file's own metadata. */
+
 import { AppError } from '../../../platform/errors.ts'
+import { isRecord } from '../../../platform/values/records.ts'
 import { assertStorable } from '../../../platform/values/text.ts'
 import type { OriginalType, RecipeProgram } from '../model.ts'
 import type { RecipePrograms, RecipeSource } from '../recipes/added.ts'
@@ -101,8 +103,4 @@ function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   const list = Array.isArray(value) ? value : isRecord(value) ? Object.values(value).flat() : []
   return list.filter((one) => typeof one === 'string')
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,8 +1,10 @@
 /** Small pictures of objects for a sheet. */
+
 import type { Readable } from 'node:stream'
-import { isRecord, records, type Wire } from '../../../objects/service.ts'
+import { records, type Wire } from '../../../objects/service.ts'
 import type { Actor } from '../../../platform/actor.ts'
 import { badRequest } from '../../../platform/errors.ts'
+import { isRecord } from '../../../platform/values/records.ts'
 import type { SourceObject } from '../../source.ts'
 
 /** Contents of versions, in this order; null: the actor may not see the version, or there is none. */

@@ -1,6 +1,7 @@
 import type { Model } from '../../../datamodel/model.ts'
 import { AppError } from '../../../platform/errors.ts'
-import { booleansText, numbersText, type Queryable, type Tx, textsText } from '../../../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../../../platform/postgres/db.ts'
+import { booleansText, numbersText, textsText } from '../../../platform/postgres/literals.ts'
 import { jsonYielding, type Yielder } from '../../../platform/process/cooperative-yield.ts'
 import type { LinkTriple } from '../../content/links.ts'
 import { showingMasks } from '../../masks/access.ts'

@@ -1,5 +1,5 @@
 /** Members of facet sets: the values under which an object is counted. */
-import type { Localized } from '../../../datamodel/model.ts'
+import type { Localized } from '../../../platform/values/localized.ts'
 import { customLabel, textIn } from '../../document/values.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import type { Draft, FacetSet } from './draft.ts'

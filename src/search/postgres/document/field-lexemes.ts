@@ -1,6 +1,7 @@
 /** The lexemes of one value of a column. */
-import type { Localized } from '../../../datamodel/model.ts'
+
 import { readExact } from '../../../platform/values/exact-json.ts'
+import type { Localized } from '../../../platform/values/localized.ts'
 import { token } from '../../document/analyze.ts'
 import { orderedNumber } from '../../document/ordered.ts'
 import { customTexts, orderedInterval, wordsOf } from '../../document/values.ts'

@@ -1,5 +1,5 @@
 /** Binary sort keys of values: bytes in the order of the values. */
-import type { Localized } from '../../../datamodel/model.ts'
+import type { Localized } from '../../../platform/values/localized.ts'
 import { collation } from '../../document/collation.ts'
 import { digitKey } from '../../document/digits.ts'
 import { intervalOf } from '../../document/values.ts'

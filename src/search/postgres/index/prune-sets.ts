@@ -7,7 +7,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Jobs } from '../../../jobs/service.ts'
-import { type Db, numbersText, type Queryable } from '../../../platform/postgres/db.ts'
+import type { Db, Queryable } from '../../../platform/postgres/db.ts'
+import { numbersText } from '../../../platform/postgres/literals.ts'
 import { createPeriodic, type Periodic } from '../../../platform/process/periodic.ts'
 import { accessTables } from './access-sets.ts'
 

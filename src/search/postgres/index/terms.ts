@@ -1,5 +1,6 @@
 /** The dictionary of words for wildcards: collects the words of a batch. Words are added permanently, outside any transaction. */
-import { numbersText, type Queryable } from '../../../platform/postgres/db.ts'
+import type { Queryable } from '../../../platform/postgres/db.ts'
+import { numbersText } from '../../../platform/postgres/literals.ts'
 import type { TermSink } from '../document/draft.ts'
 
 /**

@@ -4,6 +4,7 @@ import { createOutgoingFetch, type OutgoingFetch } from '../../../platform/outgo
 import type { OutgoingLimits } from '../../../platform/outgoing/limits.ts'
 import { opened } from '../../../platform/secrets/sealed-texts.ts'
 import { attributeTemplate, type ValuesOf } from '../../../platform/values/attribute-templates.ts'
+import { isRecord } from '../../../platform/values/records.ts'
 import { knownProviders, reasonOf } from '../known-providers.ts'
 import { attributesOf, DirectoryRefusal, DirectoryUnavailable, type Person, type Steps } from '../model.ts'
 
@@ -171,8 +172,8 @@ function namesOf({ groupmapping }: OpenIdProvider, attributes: ValuesOf): string
 /** Claims as attributes: lists have several values, members of objects are `address.country`. */
 function flattened(claims: Readonly<Record<string, unknown>>, prefix = ''): [string, string[]][] {
   return Object.entries(claims).flatMap(([name, value]): [string, string[]][] => {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return prefix === '' ? flattened(value as Record<string, unknown>, `${name}.`) : []
+    if (isRecord(value)) {
+      return prefix === '' ? flattened(value, `${name}.`) : []
     }
     const values = [value].flat().filter((one) => ['string', 'number', 'boolean'].includes(typeof one))
     return values.length === 0 ? [] : [[prefix + name, values.map(String)]]

@@ -36,7 +36,7 @@ export function composeConsole(parts: ConsoleParts): Console {
   const { baseConfig, datamodel, pools, index } = readers
   const { signIn } = people
   return createConsole({
-    ...{ config, db, baseConfig, datamodel, index, measures },
+    ...{ config, db, baseConfig, datamodel, index },
     figures: createFigures({ db, measures, stopping: () => parts.http.traffic.stopping }),
     instanceName: () => baseConfig.instanceTitle() || config.databaseName,
     basePath: signIn.basePath,

@@ -1,6 +1,6 @@
 import { form, table } from '../fields/forms.ts'
 import { bool, file, int, localized, select, text } from '../fields/values.ts'
-import { section } from './section.ts'
+import { dataAround, section } from './section.ts'
 
 /** Settings for access by an address alone. */
 export const addresses = {
@@ -12,12 +12,7 @@ export const addresses = {
     /** Whether links may contain the value of a field. */
     allow_access_by_column: bool(false),
     /** The data of linked objects and of parents in documents. */
-    include_parents: bool(false),
-    merge_linked_objects: select(
-      ['none', 'all', 'in_main_search', 'not_in_main_search', 'not_in_main_search_unless_reverse'],
-      'none',
-    ),
-    merge_max_depth: int(1, { min: 1, max: 9 }),
+    ...dataAround,
     /** The viewers that front ends offer for IIIF: their own, and these, with `%iiif_presentation_manifest.url%`. */
     iiif_default_links: bool(true),
     iiif_links: table({ label: localized(), html_code: text('', { required: true }) }, { maxRows: 50 }),

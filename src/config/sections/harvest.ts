@@ -1,7 +1,7 @@
 import { form, table } from '../fields/forms.ts'
-import { bool, ids, int, select, text } from '../fields/values.ts'
+import { bool, ids, int, text } from '../fields/values.ts'
 import { emailRule } from './rules.ts'
-import { section } from './section.ts'
+import { dataAround, section } from './section.ts'
 
 /**
  * Rule for names of sets and repositories in identifiers: unreserved characters of addresses, without the colon, which is the
@@ -27,12 +27,7 @@ export const harvesting = {
     records_limit: int(100, { min: 1, max: 10_000 }),
     admin_email: table({ email: text('', { required: true, maxLength: 320, rule: emailRule }) }, { maxRows: 20 }),
     /** The data of linked objects and of parents in records. */
-    include_parents: bool(false),
-    merge_linked_objects: select(
-      ['none', 'all', 'in_main_search', 'not_in_main_search', 'not_in_main_search_unless_reverse'],
-      'none',
-    ),
-    merge_max_depth: int(1, { min: 1, max: 9 }),
+    ...dataAround,
     /** Sets of the objects whose tags fit. */
     tagfilter_sets: table(
       { set_name: text('', { required: true, maxLength: 100, rule: nameRule }), tagfilter: tagFilter() },

@@ -7,7 +7,6 @@ import type { MappingService } from '../../mappings/service.ts'
 import type { MessageService } from '../../messages/service.ts'
 import type { ObjecttypeService } from '../../objecttypes/service.ts'
 import type { Config } from '../../platform/config/config.ts'
-import type { Measure } from '../../platform/http/metrics.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import type { SlowStatements } from '../../platform/postgres/slow-statements.ts'
 import type { PluginService } from '../../plugins/service.ts'
@@ -35,7 +34,6 @@ export interface PageDeps {
   readonly index: Pick<SearchIndex, 'words'> & { readonly target: Pick<SearchIndex['target'], 'distrust'> }
   readonly sessions: Pick<Sessions, 'endSession'>
   readonly status: SystemService['status']
-  readonly measures: readonly Measure[]
   /** Runs all janitors of this process in the background, as far as the settings allow. */
   readonly runJanitors: () => void
   readonly wakeIndex: () => void

@@ -120,7 +120,7 @@ function emptyWire(names: readonly string[]): () => Wire {
   return () => ({ ...empty })
 }
 
-function wireKeyOf(field: MaskField): string {
+export function wireKeyOf(field: MaskField): string {
   if (field.kind === 'column') return field.column.name
   return field.kind === 'nested' ? field.table.wireKey : field.wireKey
 }

@@ -1,5 +1,6 @@
 import type { Column, StandardFormat } from '../../datamodel/model.ts'
 import { readExact } from '../../platform/values/exact-json.ts'
+import { hundredths } from '../../platform/values/hundredths.ts'
 
 /**
  * A text for `_standard`: a plain string is the same in every language, a map has a text per language. The two are kept apart until
@@ -138,12 +139,6 @@ export function valueText(column: Column, value: unknown, languages: readonly st
     case 'link':
       return undefined
   }
-}
-
-/** 1234 is `12.34`; computed on digits, so that integers near 2^53 stay exact. */
-function hundredths(value: number): string {
-  const digits = String(Math.abs(value)).padStart(3, '0')
-  return `${value < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
 }
 
 interface DateRange {

@@ -31,13 +31,7 @@ export function assertVersion(
   stored: number,
   convention: VersionConvention,
   parameters: Readonly<Record<string, unknown>>,
-  message?: string,
 ): void {
   const expected = expectedVersion(stored, convention)
-  if (got === expected) return
-  throw new AppError(
-    'VersionMismatch',
-    { ...parameters, got: got ?? null, expected },
-    message === undefined ? {} : { message },
-  )
+  if (got !== expected) throw new AppError('VersionMismatch', { ...parameters, got: got ?? null, expected })
 }

@@ -186,9 +186,9 @@ export function giveUp(client: pg.ClientBase): void {
   streamOf(client).destroy(new Error('Connection terminated: the database does not answer'))
 }
 
-/** Fails when there is no answer within this number of seconds in which this process was awake. */
-export function answered<T>(client: pg.ClientBase, work: Promise<T>, seconds = silentLooks): Promise<T> {
-  let left = seconds
+/** Fails when there is no answer within `silentLooks` seconds in which this process was awake. */
+export function answered<T>(client: pg.ClientBase, work: Promise<T>): Promise<T> {
+  let left = silentLooks
   const timer = setInterval(() => {
     left--
     if (left <= 0) giveUp(client)

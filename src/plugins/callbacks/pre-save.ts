@@ -5,6 +5,7 @@ import {
   type Replacement,
   type SaveCallback,
 } from '../../objects/service.ts'
+import { signalOf } from '../../platform/limits/caller-signal.ts'
 import type { Program } from '../manifest/model.ts'
 import type { Plugin } from '../model.ts'
 import { readAnswer, refusalError, refusalIn } from '../run/answer.ts'
@@ -12,7 +13,6 @@ import type { Call, Caller } from '../run/call.ts'
 import { collect, execute } from '../run/execute.ts'
 import type { KeptProcesses } from '../run/keep.ts'
 import type { Services } from '../run/programs.ts'
-import { signalOf } from './caller-signal.ts'
 import { payloadOf, replacementsIn, type TableOf } from './payload.ts'
 
 export interface PreSaveOptions {

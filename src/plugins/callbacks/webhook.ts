@@ -1,10 +1,10 @@
 import { CallbackFailed, type PendingChange, type Replacement } from '../../objects/service.ts'
+import { signalOf } from '../../platform/limits/caller-signal.ts'
 import { createShares, type Shares } from '../../platform/limits/shares.ts'
 import type { WebhookService } from '../../webhooks/service.ts'
 import { readAnswer, refusalError, refusalIn } from '../run/answer.ts'
 import { type CallerOptions, mostWaiting } from '../run/call.ts'
 import { whoOf } from '../run/info.ts'
-import { signalOf } from './caller-signal.ts'
 import { payloadOf, replacementsIn, type TableOf } from './payload.ts'
 
 export interface WebhookOptions extends Pick<CallerOptions, 'tokens' | 'apiUrl' | 'externalUrl'> {

@@ -11,13 +11,9 @@ import { promisify } from 'node:util'
 import { type Entry, open as openFile, type ZipFile } from 'yauzl'
 import { type AppError, badRequest } from '../../platform/errors.ts'
 
-export interface UnpackLimits {
-  readonly entries: number
-  /** Bytes of all files together. */
-  readonly bytes: number
-}
-
-export const unpackLimits: UnpackLimits = { entries: 20_000, bytes: 1_000_000_000 }
+const mostEntries = 20_000
+/** Bytes of all files together. */
+const mostBytes = 1_000_000_000
 /** Characters of a path. */
 const longestPath = 500
 
@@ -27,14 +23,14 @@ const openPath = promisify((path: string, done: (error: Error | null, zip: ZipFi
 )
 
 /** Unpacks into an empty folder. Answers the name of the one folder at the top. @throws {AppError} */
-export async function unpack(archive: string, into: string, limits = unpackLimits): Promise<string> {
+export async function unpack(archive: string, into: string): Promise<string> {
   const zip = await openPath(archive).catch((error: Error) => {
     throw badArchive(`it is no ZIP archive that can be read (${error.message})`)
   })
   try {
-    const entries = await listEntries(zip, limits)
+    const entries = await listEntries(zip)
     const top = topFolder(entries)
-    let left = limits.bytes
+    let left = mostBytes
     for (const entry of entries) {
       const path = join(into, entry.fileName)
       if (entry.fileName.endsWith('/')) {
@@ -52,8 +48,8 @@ export async function unpack(archive: string, into: string, limits = unpackLimit
   }
 }
 
-function listEntries(zip: ZipFile, { entries: most, bytes }: UnpackLimits): Promise<Entry[]> {
-  if (zip.entryCount > most) throw badArchive(`it has more than ${most} entries`)
+function listEntries(zip: ZipFile): Promise<Entry[]> {
+  if (zip.entryCount > mostEntries) throw badArchive(`it has more than ${mostEntries} entries`)
   return new Promise((resolve, reject) => {
     const entries: Entry[] = []
     const seen = new Set<string>()
@@ -65,7 +61,7 @@ function listEntries(zip: ZipFile, { entries: most, bytes }: UnpackLimits): Prom
         if (!isOfTheSystem(entry.fileName)) {
           assertEntry(entry)
           size += entry.uncompressedSize
-          if (size > bytes) throw badArchive(`it has more than ${bytes} bytes`)
+          if (size > mostBytes) throw badArchive(`it has more than ${mostBytes} bytes`)
           // Names that are equal on some file systems are treated as equal everywhere.
           const name = entry.fileName.normalize('NFC').toLowerCase()
           if (seen.has(name)) throw badArchive(`${entry.fileName} is there twice`)

@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto'
 import type { EventLog } from '../../../events/service.ts'
 import type { Actor } from '../../../platform/actor.ts'
 import { AppError } from '../../../platform/errors.ts'
-import { currentDeadline, type Deadline } from '../../../platform/limits/deadline.ts'
+import { signalOf } from '../../../platform/limits/caller-signal.ts'
+import { currentDeadline } from '../../../platform/limits/deadline.ts'
 import type { Db } from '../../../platform/postgres/db.ts'
 import { canonicalJson } from '../../../platform/values/canonical-json.ts'
 import { isRecord } from '../../../platform/values/records.ts'
@@ -154,12 +155,4 @@ function printOf({ name, params, fingerprint }: RecipeProgram): string {
   return createHash('sha256')
     .update(canonicalJson([name, params, fingerprint]))
     .digest('hex')
-}
-
-function signalOf(deadline: Deadline): Disposable & { readonly signal: AbortSignal } {
-  const stop = new AbortController()
-  const gone = (): Error => deadline.over ?? new AppError('ClientClosedRequest')
-  if (deadline.over) stop.abort(gone())
-  const forget = deadline.onOver(() => stop.abort(gone()))
-  return { signal: stop.signal, [Symbol.dispose]: forget }
 }

@@ -2,6 +2,7 @@ import type { ColumnField, Mask, MaskField, NestedField, ReverseField, Table } f
 import { eachYielding } from '../../../platform/process/cooperative-yield.ts'
 import { nearestName } from '../../../platform/values/nearest.ts'
 import { isRecord } from '../../content/values.ts'
+import { wireKeyOf } from '../../masks/reader.ts'
 import { type Content, type ContentRow, rowsOf } from '../../stored/content.ts'
 import type { SaveContext } from '../context.ts'
 import { knowsStored } from '../disclosure.ts'
@@ -85,11 +86,6 @@ function fieldsOf({ fields }: Pick<Mask | NestedField, 'fields'>): FieldMap {
     maps.set(fields, map)
   }
   return map
-}
-
-function wireKeyOf(field: MaskField): string {
-  if (field.kind === 'column') return field.column.name
-  return field.kind === 'nested' ? field.table.wireKey : field.wireKey
 }
 
 function readFields(

@@ -1,5 +1,5 @@
-import { AppError } from '../../platform/errors.ts'
-import type { Deadline } from '../../platform/limits/deadline.ts'
+import { AppError } from '../errors.ts'
+import type { Deadline } from './deadline.ts'
 
 /** A signal that aborts when no caller waits any more. */
 export function signalOf(deadline: Deadline): Disposable & { readonly signal: AbortSignal } {

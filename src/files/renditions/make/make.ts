@@ -1,3 +1,4 @@
+import { omit } from '../../../platform/values/records.ts'
 import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db } from '../../../platform/postgres/db.ts'
@@ -199,17 +200,8 @@ function borne(recipe: Recipe, all: readonly Recipe[], marks: LoadedMarks): Reco
 }
 
 function pictureRecipe(recipe: Recipe): Omit<PictureRecipe, 'colorprofile'> {
-  const {
-    displayname: _,
-    recipe: kind,
-    watermark: __,
-    caption: ___,
-    colorprofile: ____,
-    group: _____,
-    program: ______,
-    ...rest
-  } = recipe
-  return { ...rest, recipe: kind === 'pyramid' ? 'pyramid' : 'image' }
+  const rest = omit(recipe, ['displayname', 'watermark', 'caption', 'colorprofile', 'group', 'program'])
+  return { ...rest, recipe: recipe.recipe === 'pyramid' ? 'pyramid' : 'image' }
 }
 
 /** Runs a program that is installed beside the service; the type of its output is found by the content. */

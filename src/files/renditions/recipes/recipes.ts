@@ -1,3 +1,4 @@
+import { omit } from '../../../platform/values/records.ts'
 import { createHash } from 'node:crypto'
 import type { OriginalType, Recipe, RenditionSettings } from '../model.ts'
 import { isDocument } from '../programs/office.ts'
@@ -36,14 +37,24 @@ export function turnsOf(recipes: readonly Recipe[], original: OriginalType): Rea
   return turns
 }
 
+/** Settings of a recipe that do not change what it makes. Its marks are in the hash as they are drawn. */
+const ignoredByHash = [
+  'displayname',
+  'standard',
+  'rights_management',
+  'priority',
+  'group',
+  'watermark',
+  'caption',
+] as const
+
 /**
  * A hash that tells whether a rendition was made by the present recipe. It covers the source of the recipe, too, and the
  * watermark and the caption on the rendition.
  */
 export function recipeHash(recipe: Recipe, all: readonly Recipe[], marks: LoadedMarks = noMarks): string {
-  const { displayname: _, standard: __, rights_management: ___, priority: ____, source, ...said } = recipe
-  const { watermark: _____, caption: ______, group: _______, ...how } = said
-  const from = all.find(({ name }) => name === source)
+  const how = omit(recipe, [...ignoredByHash, 'source'])
+  const from = all.find(({ name }) => name === recipe.source)
   const drawn = drawnMarks(recipe, marks)
   return createHash('sha256')
     .update(

@@ -21,8 +21,9 @@ export function lookAhead<T, R>(entries: readonly T[], { find, now }: AheadOptio
     if (known !== undefined && now() - since < fresh) return known
     const start = entries.indexOf(entry)
     const next = entries.slice(start, start + most)
-    since = now()
+    const asked = now()
     const results = await find(next)
+    since = asked
     found = new Map(next.map((one, index) => [one, results[index] as R]))
     return results[0] as R
   }

@@ -5,7 +5,7 @@ import type { Db } from '../../platform/postgres/db.ts'
 import { keyOfPath, takenPaths, walkFiles } from '../files.ts'
 import { type AssetSource, type ExportFile, pathOf } from '../model.ts'
 import { lookAhead } from './ahead.ts'
-import type { ArchiveEntry } from './archive.ts'
+import type { ArchiveEntry, OpenedEntry } from './archive.ts'
 import { type MakingDeps, makeFile } from './made.ts'
 import type { Fetched } from './model.ts'
 
@@ -103,17 +103,23 @@ export function createEntries(deps: EntryDeps) {
     return { size: kept.size, content, end() {} }
   }
 
-  async function openEntry(...[from, file, signal, find]: Required<Parameters<typeof open>>) {
+  /** `find`: looks up more than this file; left out where its content may have moved to another location since then. */
+  async function openEntry(
+    from: Fetched,
+    file: ExportFile,
+    signal: AbortSignal,
+    find?: Parameters<typeof open>[3],
+  ): Promise<OpenedEntry> {
     signal.throwIfAborted()
     const delivery = await open(from, file, signal, find)
     try {
       const { size, store } = await delivery.ready()
       return { size, content: await store.read(delivery.version.sha256), end: delivery.end }
-    } catch (error) {
+    } catch (cause) {
       delivery.end()
-      throw error instanceof AppError
-        ? error
-        : new AppError('ServiceUnavailable', {}, { message: 'The file cannot be read now.', cause: error })
+      if (cause instanceof AppError) throw cause
+      if (find) return openEntry(from, file, signal)
+      throw new AppError('ServiceUnavailable', {}, { message: 'The file cannot be read now.', cause })
     }
   }
 

@@ -76,8 +76,11 @@ suite('exports of many objects', () => {
     const bucket = { name: 'bucket', kind: 's3', prefix: 'museum/', config: { s3: s3.config } }
     const { body } = await root.post('/system/location/new', bucket)
     assert.equal(body.status, 'connected', body.status_msg)
-    const keepIn = async (versions: string) =>
-      assert.equal((await root.post('/config/system/config', { location_defaults: { versions } })).status, 200)
+    const keepIn = async (versions: string) => {
+      const location_defaults = { originals: 'file', versions }
+      const answer = await root.post('/config/system/config', { location_defaults })
+      assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    }
     await keepIn('bucket')
     try {
       const ids = await addPeople(3)

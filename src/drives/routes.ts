@@ -4,6 +4,7 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { bodyBytes } from '../platform/http/body/drain.ts'
 import { streamedBody } from '../platform/http/body/streamed.ts'
 import type { HttpApp } from '../platform/http/http.ts'
+import { whenClosed } from '../platform/limits/when-closed.ts'
 import type { DriveEntry, DriveFolder, Place } from './model.ts'
 import { patched } from './properties.ts'
 import { beginningOf, destinationOf, hrefOf, ifOf, secondsOf, sendXml, textOf } from './requests.ts'
@@ -45,11 +46,9 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
     if (entry.kind === 'folder') return sendIndex(asked, 'WebDAV', await drives.entriesOf(drive, entry))
     if (entry.kind === 'placeholder') return reply.headers({ ETag: '"empty"', 'Content-Length': 0 }).send()
     const gone = new AbortController()
+    whenClosed(reply.raw, () => gone.abort())
     const delivery = await drives.content(drive.actor, entry, gone.signal)
-    reply.raw.once('close', () => {
-      gone.abort()
-      delivery.end()
-    })
+    whenClosed(reply.raw, delivery.end)
     return deliver(request, reply, { ...delivery, fileName: entry.name, keep: 0 })
   }
 

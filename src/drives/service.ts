@@ -171,7 +171,7 @@ export function createDriveService(deps: DriveDeps) {
       files.download(
         actor,
         { fileId, hash: sha256, version: 'original' },
-        { signature: undefined, transform: null, nameIn: async () => null, metadataIn: async () => null, signal },
+        { signature: undefined, transform: null, nameIn: async () => null, metadataIn: async () => [], signal },
       ),
 
     /**

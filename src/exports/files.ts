@@ -60,28 +60,30 @@ export async function findFile(from: Queryable, runId: number, path: string): Pr
   return file && pathOf(file) === path.normalize('NFC') ? file : null
 }
 
+/** Files that are read together. */
+const page = 1000
+
 /**
- * Files of a run with higher ids than the given one, in the order in which they were made; only those in a folder and
- * below it, where one is named.
+ * Files of a run in the order in which they were made, a page at a time; only those in a folder and below it, where one is named.
  */
-export async function filesAfter(
+export async function* walkFiles(
   from: Queryable,
   runId: number,
-  {
-    after,
-    most,
-    folder = '',
-    hidden = false,
-  }: { readonly after: number; readonly most: number; readonly folder?: string; readonly hidden?: boolean },
-): Promise<ExportFile[]> {
-  const { rows } = await from.query<ExportFile>(
-    `select ${fileColumns} from export_file f where f.run_id = $1 and f.id > $2 and (not f.hidden or $5)
-       and ($4 = '' or f.folder = $4 or starts_with(f.folder, $4 || '/'))
-     order by f.id limit $3`,
-    [runId, after, most, folder, hidden],
-    'export-files',
-  )
-  return rows
+  { folder = '', hidden = false }: { readonly folder?: string; readonly hidden?: boolean },
+): AsyncGenerator<readonly ExportFile[]> {
+  for (let after = 0; ; ) {
+    const { rows } = await from.query<ExportFile>(
+      `select ${fileColumns} from export_file f where f.run_id = $1 and f.id > $2 and (not f.hidden or $5)
+         and ($4 = '' or f.folder = $4 or starts_with(f.folder, $4 || '/'))
+       order by f.id limit $3`,
+      [runId, after, page, folder, hidden],
+      'export-files',
+    )
+    const last = rows.at(-1)
+    if (last) yield rows
+    if (!last || rows.length < page) return
+    after = last.id
+  }
 }
 
 export async function countFiles(from: Queryable, runId: number, folder = ''): Promise<number> {

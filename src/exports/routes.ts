@@ -122,51 +122,40 @@ export function registerExportRoutes(app: HttpApp, { exports, deliveries, mostAr
     },
   )
 
-  app.post(
-    `${place}/:exportId/start`,
-    {
-      schema: {
-        operationId: 'startExport',
-        summary: 'Run an export',
-        description:
-          'In the background, with the rights of the user of the export. One that waits or runs already is answered as it ' +
-          'is. Also in read-only mode.',
-        tags,
-        params: ExportParams,
-        response: { 200: ExportOutput },
-      },
-      config: {
-        access: 'user',
-        writes: false,
-        neverKept: 'it starts something',
-        unknownQuery: 'refuse',
-        errors: [...refused],
-      },
+  const controls = {
+    start: {
+      summary: 'Run an export',
+      description:
+        'In the background, with the rights of the user of the export. One that waits or runs already is answered as it ' +
+        'is. Also in read-only mode.',
     },
-    (request) => exports.start(actorOf(request), request.params.exportId),
-  )
-
-  app.post(
-    `${place}/:exportId/stop`,
-    {
-      schema: {
-        operationId: 'stopExport',
-        summary: 'Stop the run of an export',
-        description: 'Its state is `failed` then. Refused where nothing runs or waits. Also in read-only mode.',
-        tags,
-        params: ExportParams,
-        response: { 200: ExportOutput },
-      },
-      config: {
-        access: 'user',
-        writes: false,
-        neverKept: 'it stops something',
-        unknownQuery: 'refuse',
-        errors: [...refused],
-      },
+    stop: {
+      summary: 'Stop the run of an export',
+      description: 'Its state is `failed` then. Refused where nothing runs or waits. Also in read-only mode.',
     },
-    (request) => exports.stop(actorOf(request), request.params.exportId),
-  )
+  }
+  for (const name of ['start', 'stop'] as const) {
+    app.post(
+      `${place}/:exportId/${name}`,
+      {
+        schema: {
+          operationId: `${name}Export`,
+          ...controls[name],
+          tags,
+          params: ExportParams,
+          response: { 200: ExportOutput },
+        },
+        config: {
+          access: 'user',
+          writes: false,
+          neverKept: `it ${name}s something`,
+          unknownQuery: 'refuse',
+          errors: [...refused],
+        },
+      },
+      (request) => exports[name](actorOf(request), request.params.exportId),
+    )
+  }
 
   registerDownloadRoutes(app, { exports, deliveries, mostArchives })
 }

@@ -1,4 +1,5 @@
 /** Stored runs: their next step, and their progress. */
+import type { ObjectVersion } from '../objects/service.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import type { ExportState } from './model.ts'
 
@@ -250,6 +251,25 @@ export async function listedObjects(
   )
   return rows
 }
+
+/** All listed objects in their order, so many at a time. */
+export async function* walkObjects(
+  from: Queryable,
+  runId: number,
+  atATime: number,
+): AsyncGenerator<readonly ListedObject[]> {
+  for (let after = 0; ; ) {
+    const listed = await listedObjects(from, runId, after, atATime)
+    const last = listed.at(-1)
+    if (!last) return
+    yield listed
+    after = last.position
+  }
+}
+
+/** The objects that are still found, in their versions. */
+export const foundOf = (listed: readonly ListedObject[]): readonly ObjectVersion[] =>
+  listed.flatMap(({ id, version }) => (version === null ? [] : [{ systemObjectId: id, version }]))
 
 /** Runs without an export: the export was deleted, or has run again since. */
 export async function givenUp(from: Queryable, most: number): Promise<number[]> {

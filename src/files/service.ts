@@ -39,7 +39,7 @@ import { remoteOpener } from './remote/open.ts'
 import { createRemoteStore } from './remote/remote-store.ts'
 import { metadataName } from './renditions/plan/describe.ts'
 import type { WithRecipes } from './renditions/recipes/added.ts'
-import { type Marking, noMarks, readMarks } from './renditions/recipes/marks.ts'
+import { type Marking, readMarks } from './renditions/recipes/marks.ts'
 import { checkProfiles, profileFor, profileNamed, withProfiles } from './renditions/recipes/profiles.ts'
 import { createRenditions, type RenditionConfig } from './renditions/service.ts'
 import { filesForIndex } from './shown/for-index.ts'
@@ -190,7 +190,7 @@ export async function createFileService(options: FileOptions) {
   const mostDays = (): number => settings().file_url_expire.max_days
   const signatures = createSignatures(await openSigningKeys({ db, seal: options.seal, mostDays }))
   const hasFile = async (from: Queryable, fileId: number, uuid: string): Promise<boolean> =>
-    (await options.filesWithin(from, [fileId], uuid)).has(fileId)
+    (await options.filesWithin(from, [{ fileId, uuid }]))[0] === true
   const records = createRecords({
     ...options,
     addresses: createAddresses({ externalUrl, signatures }),
@@ -204,10 +204,10 @@ export async function createFileService(options: FileOptions) {
     signatures,
     storeOf,
     records,
-    hasFile,
+    filesWithin: options.filesWithin,
     folders,
     workers: viewers,
-    marksOf: async (id) => (await readMarks(options.marking, db, [id])).get(id) ?? noMarks,
+    marksOf: (ids) => readMarks(options.marking, db, ids),
     mostBytes: config.mediaOutput * 1_000_000,
     profiles: {
       named: (name) => profileNamed(name, settings().colorprofiles),
@@ -345,7 +345,7 @@ export async function createFileService(options: FileOptions) {
     change: records.change,
     download: delivery.download,
     assets: createAssets({
-      download: delivery.download,
+      downloads: delivery.downloads,
       presets: () => settings().custom_version_presets.value.presets,
     }),
     kept: createKeptContents({ db, locations }),

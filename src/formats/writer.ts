@@ -31,6 +31,20 @@ export interface Format {
   parts?(objects: AsyncIterable<SourceObject>, context: WriteContext): Promise<readonly string[]>
 }
 
+/** A format whose data is loaded when a document is begun. */
+export function begunFormat(
+  shape: Pick<Format, 'name' | 'contentType' | 'extension' | 'single' | 'linked'>,
+  begin: () => Promise<Format>,
+): Format {
+  return {
+    ...shape,
+    begin,
+    async *write(objects, context) {
+      yield* (await begin()).write(objects, context)
+    },
+  }
+}
+
 /** Approximate characters of a piece. */
 const pieceLength = 64 * 1024
 

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
 import { onStatement } from '../../src/platform/postgres/statements.ts'
+import { startS3 } from '../files/s3-server.ts'
 import { upload } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { statementsOf } from '../support/statements.ts'
 import { until } from '../support/until.ts'
-import { archiveBytes, exported, fetchedFile, inFolder, picture, run } from './support.ts'
+import { addUser, archiveBytes, exported, fetchedFile, inFolder, picture, run } from './support.ts'
 
 suite('exports of many objects', () => {
   let museum: Museum
@@ -69,6 +70,36 @@ suite('exports of many objects', () => {
     }
   })
 
+  test('documents in a bucket stand in archives as they are fetched one by one', async () => {
+    await using s3 = await startS3()
+    const root = museum.svc.as('root')
+    const bucket = { name: 'bucket', kind: 's3', prefix: 'museum/', config: { s3: s3.config } }
+    const { body } = await root.post('/system/location/new', bucket)
+    assert.equal(body.status, 'connected', body.status_msg)
+    const keepIn = async (versions: string) => {
+      const location_defaults = { originals: 'file', versions }
+      const answer = await root.post('/config/system/config', { location_defaults })
+      assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    }
+    await keepIn('bucket')
+    try {
+      const ids = await addPeople(3)
+      const one = await exported(museum.svc, single(ids))
+      for (const kind of ['zip', 'tar_gz'] as const) {
+        const { path } = await inFolder(`a.${kind}`, await archiveBytes(museum.svc, one.export._id, kind))
+        for (const id of ids) {
+          const name = `json/${id}.json`
+          const args = kind === 'zip' ? ['-p', path, name] : ['-xzOf', path, name]
+          const { stdout } = await run(kind === 'zip' ? 'unzip' : 'tar', args)
+          assert.equal(JSON.parse(stdout)._system_object_id, id)
+          assert.equal(stdout, (await fetchedFile(museum.svc, one.export._id, name)).body)
+        }
+      }
+    } finally {
+      await keepIn('')
+    }
+  })
+
   test('the parts of a content go one by one; the content when none is left', async () => {
     const ids = await addPeople(3)
     const one = await exported(museum.svc, single(ids))
@@ -119,6 +150,56 @@ suite('exports of many objects', () => {
     // What the work wakes up counts, too: fewer than one for some of the 178 more.
     for (const [index, count] of second.entries()) assert.ok(count < (first[index] ?? 0) + 60, `${counts}`)
   })
+
+  test('statements do not grow with the files of objects in an archive, also for a user with few rights', async () => {
+    const ann = await addUser(museum.svc, 'ann')
+    const { pool } = (await museum.svc.as('root').get(`/pool/${museum.pool}`)).body[0]
+    const rights = { bag_read: {}, read: {}, asset_show: {}, asset_download: {} }
+    const _acl = [{ who: { _basetype: 'user', user: { _id: ann } }, rights }]
+    const granted = await museum.svc
+      .as('root')
+      .post('/pool', [{ pool: { _id: museum.pool, _version: pool._version }, _acl }])
+    assert.equal(granted.status, 200, JSON.stringify(granted.body))
+    const counts: number[][] = []
+    for (const count of [2, 60]) {
+      const ids = await addFiles(count)
+      const one = await exported(
+        museum.svc,
+        {
+          eas_fields: { 'work.image': { files: true } },
+          search: { search: [{ type: 'in', fields: ['_system_object_id'], in: ids }] },
+        },
+        {},
+        'ann',
+      )
+      assert.deepEqual([one._state, one._files_count], ['done', count], JSON.stringify(one._log.at(-2)))
+      const taken = (kind: 'zip' | 'tar_gz') => archiveBytes(museum.svc, one.export._id, kind, 'ann')
+      const zip = await inFolder('a.zip', await taken('zip'))
+      assert.equal((await run('unzip', ['-Z1', zip.path])).stdout.match(/\.(jpg|txt)\n/g)?.length, count)
+      counts.push([
+        await statementsOf(museum.svc, () => taken('zip')),
+        await statementsOf(museum.svc, () => taken('tar_gz')),
+      ])
+    }
+    assert.deepEqual(counts[1], counts[0])
+  })
+
+  /** Works with a file each: every other one a picture, into which metadata could be written. */
+  async function addFiles(count: number): Promise<number[]> {
+    const files = await Promise.all(
+      Array.from({ length: count }, async (_, index) =>
+        index % 2 === 0
+          ? { name: `${index}.jpg`, content: await picture(index) }
+          : { name: `${index}.txt`, content: Buffer.from(`${index}`) },
+      ),
+    )
+    const { body, status } = await upload(museum.svc, 'root', files)
+    assert.equal(status, 200, JSON.stringify(body))
+    const works = body.map(({ _id }: Json) => payload('work', { image: [{ _id }] }, inPool(museum.pool)))
+    const saved = await museum.svc.as('root').post('/db/work', works, { await_index: 60, format: 'short' })
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    return saved.body.map((one: Json) => one._system_object_id)
+  }
 
   test('somebody who takes an archive slowly holds nothing of the database', async () => {
     const ids = await addPeople(20)

@@ -99,6 +99,41 @@ suite('plugins in exports', () => {
     })
   }
 
+  test('a caller has places for archives, which are free again after readers who leave before an archive begins', async () => {
+    const script = reworking(`async waits({ exported, action }) {
+      const fs = require('node:fs')
+      const file = { export_file_internal: { path: 'made.txt', plugin_action: 'make' } }
+      if (!action) return { ...exported, _files: [file], _state: 'done' }
+      fs.appendFileSync('${note}', 'x')
+      while (!fs.readFileSync('${note}', 'utf8').includes('go')) await new Promise((resolve) => setTimeout(resolve, 20))
+      return 'made'
+    }`)
+    await writeFile(note, '')
+    await withPlugin({ script }, ['waits'], async (reference) => {
+      const one = await reworked(reference('waits'))
+      assert.equal(one._state, 'done', JSON.stringify(one._log.at(-2)))
+      const url = `${museum.svc.app.http.listeningOrigin}/api/v1/export/${one.export._id}/zip/`
+      const headers = { authorization: `Bearer ${await root().token()}` }
+      const stop = new AbortController()
+      const left = [1, 2, 3].map(() => fetch(url, { headers, signal: stop.signal }).catch((error: Error) => error.name))
+      await until(async () => (await readFile(note, 'utf8')).length === left.length)
+      const fourth = await fetch(url, { headers })
+      const { code, parameters } = (await fourth.json()) as Json
+      assert.deepEqual([fourth.status, code, parameters.quota], [429, 'TooManyHeavyRequests', 'svc.quotas.archives'])
+      stop.abort()
+      assert.deepEqual(
+        await Promise.all(left),
+        left.map(() => 'AbortError'),
+      )
+      await writeFile(note, 'go')
+      await until(async () => {
+        const answer = await fetch(url, { headers })
+        const bytes = Buffer.from(await answer.arrayBuffer())
+        return answer.status === 200 && bytes.includes('made.txt')
+      })
+    })
+  })
+
   test('EXP-032 the log of plugins is empty again when a run becomes active', async () => {
     const script = reworking(`async notes({ exported }) {
       return { ...exported, _state: 'done', _plugin_log: [exported._state, ...exported._plugin_log] }

@@ -12,6 +12,7 @@ import { readRange } from '../../src/files/delivery/ranges.ts'
 import { readTransformRequest } from '../../src/files/delivery/transform-request.ts'
 import { originalOf } from '../../src/files/model.ts'
 import { readFiles } from '../../src/files/records/store.ts'
+import { noMarks } from '../../src/files/renditions/recipes/marks.ts'
 import { createWorkFolders } from '../../src/files/renditions/sources/work-folders.ts'
 import { CannotMake } from '../../src/files/renditions/workshop/failure.ts'
 import type { Json } from '../support/client.ts'
@@ -236,12 +237,11 @@ suite('delivery of files', () => {
       },
       storeOf: () => createFileSystemStore(join(dataDir, 'files')),
       mostBytes: 1_000_000,
-      marksOf: () => assert.fail('nothing is drawn'),
       profiles: { named: () => undefined, load: () => assert.fail('nothing is drawn') },
     })
     const transform = readTransformRequest({ metadata: 'remove' }, [])
     assert.ok(transform)
-    const made = await copy(stored, originalOf(stored), transform)
+    const made = copy(stored, originalOf(stored), transform, { metadata: null, marks: noMarks })
     const left = async () => (await readdir(join(dataDir, 'copies'))).length
     await assert.rejects(made.make(new AbortController().signal), { code: 'ServiceUnavailable', message: /needs Perl/ })
     assert.equal(await left(), 1)

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import fc from 'fast-check'
 import sharp from 'sharp'
+import { archiveBytes, exported, inFolder, run } from '../exports/support.ts'
 import { picture, type Sent, sha256, upload } from '../files/support.ts'
 import type { Json, Query } from '../support/client.ts'
+import { statementsOf } from '../support/statements.ts'
 import { tagged, tagsIn, tagsInAll } from './exiftool.ts'
 import { type Archive, mapping, photograph, photographs, startArchive, tableId, uploaded } from './support.ts'
 
@@ -402,6 +404,38 @@ suite('objects as metadata of copies', () => {
     assert.equal(tags['XMP-dc:Title-de-DE'], 'Der See')
     const mapped = await root().get(`/eas/${file._id}`, { mapping: id, pool_id: archive.pool })
     assert.equal(mapped.status, 200)
+  })
+
+  test('copies with metadata in an archive: their objects are read together', async () => {
+    const counts: number[] = []
+    for (const count of [1, 6]) {
+      const made = await Promise.all(
+        Array.from({ length: count }, async (_, index) =>
+          photo(await picture(), `${index}.jpg`, { city: `City ${index}` }),
+        ),
+      )
+      await archive.svc.drain()
+      const one = await exported(archive.svc, {
+        search: {
+          search: [
+            { type: 'in', fields: ['_system_object_id'], in: made.map(({ object }) => object._system_object_id) },
+          ],
+        },
+        classes: { image: [{ type: 'original', metadata: `${both}` }] },
+        eas_fields: { 'photo.file': { files: true } },
+        flat: true,
+        filename_original: true,
+      })
+      assert.equal(one._files_count, count, JSON.stringify(one))
+      const taken = () => archiveBytes(archive.svc, one.export._id, 'zip')
+      const { path } = await inFolder('a.zip', await taken())
+      for (const index of made.keys()) {
+        const { stdout } = await run('unzip', ['-p', path, `${index}.jpg`], { encoding: 'buffer' })
+        assert.equal((await tagsIn(stdout))['IPTC:City'], `City ${index}`)
+      }
+      counts.push(await statementsOf(archive.svc, taken))
+    }
+    assert.equal(counts[1], counts[0])
   })
 
   test('any text comes back as it was written', async () => {

@@ -103,6 +103,8 @@ async function addToTar(tar: Pack, { path, modified }: ArchiveEntry, { size, con
   const bytes = await bytesOf(content)
   if (bytes.length !== size) throw new Error(`${path} has ${bytes.length} bytes, not ${size}`)
   await new Promise<void>((resolve, reject) => {
-    tar.entry(header, bytes, (error) => (error ? reject(error) : resolve()))
+    const entry = tar.entry(header, bytes, (error) => (error ? reject(error) : resolve()))
+    // Without a listener the same error, as an event, would end the process.
+    entry.on('error', reject)
   })
 }

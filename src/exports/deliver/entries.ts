@@ -2,9 +2,10 @@
 import type { FileService, MetadataInObject } from '../../files/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Db } from '../../platform/postgres/db.ts'
-import { filesAfter, keyOfPath, takenPaths } from '../files.ts'
-import { type ExportFile, pathOf } from '../model.ts'
-import type { ArchiveEntry } from './archive.ts'
+import { keyOfPath, takenPaths, walkFiles } from '../files.ts'
+import { type AssetSource, type ExportFile, pathOf } from '../model.ts'
+import { lookAhead } from './ahead.ts'
+import type { ArchiveEntry, OpenedEntry } from './archive.ts'
 import { type MakingDeps, makeFile } from './made.ts'
 import type { Fetched } from './model.ts'
 
@@ -14,11 +15,11 @@ export interface EntryDeps extends MakingDeps {
   readonly metadataIn: MetadataInObject
 }
 
+/** A file of an object. */
+type Asset = ExportFile & { readonly source: AssetSource }
 type Kept = NonNullable<ReturnType<Awaited<ReturnType<FileService['kept']['find']>>['get']>>
 type KeptReader = ReturnType<FileService['kept']['reader']>
 
-/** Entries that are looked up together. */
-const page = 1000
 /** Names of contents that are packed already. */
 const packed =
   /\.(jpe?g|png|gif|webp|heic|avif|mp[34]|m4[av]|mov|webm|ogg|oga|ogv|flac|zip|gz|xz|7z|docx|xlsx|pptx|odt|ods|odp|epub)$/i
@@ -26,15 +27,30 @@ const packed =
 export function createEntries(deps: EntryDeps) {
   const { db, files } = deps
 
-  /** A file as it is delivered. @throws {AppError} */
-  async function open(from: Fetched, file: ExportFile, signal: AbortSignal) {
+  const isAsset = (file: ExportFile): file is Asset => file.action === null && file.source !== null
+
+  /** Finds files of objects as they are delivered, with the present rights of the export's user. */
+  const findAssets = (from: Fetched, assets: readonly Asset[], signal: AbortSignal) =>
+    files.assets.find(
+      from.owner,
+      assets.map(({ source }) => source),
+      { metadataIn: deps.metadataIn, signal },
+    )
+
+  /** A file as it is delivered; `find` may know that of an object already. @throws {AppError} */
+  async function open(
+    from: Fetched,
+    file: ExportFile,
+    signal: AbortSignal,
+    find = async (asset: Asset) => (await findAssets(from, [asset], signal))[0],
+  ) {
     const { action } = file
     if (action !== null) {
       const made = await makeFile(deps, from, { ...file, action }, signal)
       return { ...made, version: typed(made.version, file), fileName: file.name, keep: 0, delivered() {}, failed() {} }
     }
-    if (file.source) {
-      const opened = await files.assets.open(from.owner, file.source, { metadataIn: deps.metadataIn, signal })
+    const opened = isAsset(file) ? await (await find(file))?.() : undefined
+    if (opened) {
       return file.mimeType === unknownType ? opened : { ...opened, version: typed(opened.version, file) }
     }
     const content = await keptOf(file)
@@ -57,13 +73,16 @@ export function createEntries(deps: EntryDeps) {
   /** The entries in a folder and below it. While a client reads an entry, no connection and no transaction is held. */
   async function* entriesOf(from: Fetched, folder: string, signal: AbortSignal): AsyncGenerator<ArchiveEntry> {
     const read = files.kept.reader()
-    for (let after = 0; ; ) {
-      const found = await filesAfter(db, from.runId, { after, most: page, folder })
+    for await (const found of walkFiles(db, from.runId, { folder })) {
       const contents = await files.kept.find(
         db,
         found.flatMap(({ contentId }) => contentId ?? []),
       )
       const pathOfError = errorPaths(from.runId, found.map(pathOf))
+      const find = lookAhead(found.filter(isAsset), {
+        find: (assets) => findAssets(from, assets, signal),
+        now: () => performance.now(),
+      })
       for (const file of found) {
         const kept = contents.get(file.contentId ?? 0)
         yield {
@@ -71,12 +90,9 @@ export function createEntries(deps: EntryDeps) {
           modified: file.createdAt,
           packs: !packed.test(file.name),
           pathOfError: () => pathOfError(pathOf(file)),
-          open: () => (kept ? openKept(file, kept, read, signal) : openEntry(from, file, signal)),
+          open: () => (kept ? openKept(file, kept, read, signal) : openEntry(from, file, signal, find)),
         }
       }
-      const last = found.at(-1)
-      if (!last || found.length < page) return
-      after = last.id
     }
   }
 
@@ -87,17 +103,23 @@ export function createEntries(deps: EntryDeps) {
     return { size: kept.size, content, end() {} }
   }
 
-  async function openEntry(from: Fetched, file: ExportFile, signal: AbortSignal) {
+  /** `find`: looks up more than this file; left out where its content may have moved to another location since then. */
+  async function openEntry(
+    from: Fetched,
+    file: ExportFile,
+    signal: AbortSignal,
+    find?: Parameters<typeof open>[3],
+  ): Promise<OpenedEntry> {
     signal.throwIfAborted()
-    const delivery = await open(from, file, signal)
+    const delivery = await open(from, file, signal, find)
     try {
       const { size, store } = await delivery.ready()
       return { size, content: await store.read(delivery.version.sha256), end: delivery.end }
-    } catch (error) {
+    } catch (cause) {
       delivery.end()
-      throw error instanceof AppError
-        ? error
-        : new AppError('ServiceUnavailable', {}, { message: 'The file cannot be read now.', cause: error })
+      if (cause instanceof AppError) throw cause
+      if (find) return openEntry(from, file, signal)
+      throw new AppError('ServiceUnavailable', {}, { message: 'The file cannot be read now.', cause })
     }
   }
 

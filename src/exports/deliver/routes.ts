@@ -1,18 +1,15 @@
-import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { binary, deliver, disposition, partialResponses } from '../../files/service.ts'
-import { AppError } from '../../platform/errors.ts'
+import { binary, deliver, partialResponses } from '../../files/service.ts'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import { requestFacts } from '../../platform/http/request-facts.ts'
-import { callerOf } from '../../platform/limits/callers.ts'
-import { outsideDeadlines } from '../../platform/limits/deadline.ts'
-import { archiveName } from '../render.ts'
+import { whenClosed } from '../../platform/limits/when-closed.ts'
 import type { ExportService } from '../service.ts'
-import { type ArchiveKind, archiveOf, archives } from './archive.ts'
+import { archives } from './archive.ts'
 import { indexPage } from './index-page.ts'
 import type { Fetched } from './model.ts'
 import { type PackageKind, packageKinds } from './packages/model.ts'
+import { createArchiveSender } from './send-archive.ts'
 import type { Deliveries } from './service.ts'
 
 const tags = ['export']
@@ -47,21 +44,7 @@ interface DownloadParams {
 
 /** Results of runs, with the token of the export's user or with the uuid of a transport. */
 export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, mostArchives }: DownloadRouteDeps): void {
-  const taking = new Map<string, number>()
-
-  /** Takes one of the caller's places for archives, until it is given back. @throws {AppError} `TooManyHeavyRequests` */
-  function take(who: string): () => void {
-    const count = taking.get(who) ?? 0
-    if (count >= mostArchives) {
-      throw new AppError('TooManyHeavyRequests', { quota: 'svc.quotas.archives', most: mostArchives, retry_after: 30 })
-    }
-    taking.set(who, count + 1)
-    return () => {
-      const left = (taking.get(who) ?? 1) - 1
-      if (left > 0) taking.set(who, left)
-      else taking.delete(who)
-    }
-  }
+  const sendArchive = createArchiveSender({ deliveries, mostArchives })
 
   /** @throws {AppError} where the caller may not fetch it, or it does not exist yet */
   async function fetched(request: FastifyRequest): Promise<Fetched> {
@@ -118,13 +101,14 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
         const { '*': at } = request.params as DownloadParams
         const gone = new AbortController()
         let end = (): void => {}
-        reply.raw.once('close', () => {
+        whenClosed(reply.raw, () => {
           gone.abort()
           end()
         })
         const found = await deliveries.at(from, at, gone.signal)
         if (found.kind === 'folder') return sendPage(reply, indexPage(from.stored.name, folderOf(at), found).toString())
         end = found.delivery.end
+        if (gone.signal.aborted) end()
         try {
           return await deliver(request, reply, found.delivery)
         } catch (error) {
@@ -160,74 +144,14 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
           },
           compress: false,
         },
-        (request, reply) => sendArchive(request, reply, kind),
+        async (request, reply) => {
+          const { package: packed } = request.query as { readonly package?: PackageKind }
+          const folder = folderOf((request.params as DownloadParams)['*'])
+          return sendArchive(request, reply, await fetched(request), { kind, folder, ...(packed ? { packed } : {}) })
+        },
       )
     }
   }
-
-  async function sendArchive(request: FastifyRequest, reply: FastifyReply, kind: ArchiveKind): Promise<FastifyReply> {
-    const from = await fetched(request)
-    const folder = folderOf((request.params as DownloadParams)['*'])
-    if (folder !== '' && !(await deliveries.has(from, folder))) throw new AppError('FileNotFound', { path: folder })
-    const giveBack = take(callerOf(from.caller ?? from.owner, request.ip))
-    const gone = new AbortController()
-    const { package: packed } = request.query as { readonly package?: PackageKind }
-    const what = `${kind}/${folder}${packed ? `?package=${packed}` : ''}`
-    const entries = () =>
-      packed
-        ? deliveries.packageOf(from, { kind: packed, part: folder, folder: archiveName(from.stored) }, gone.signal)
-        : deliveries.entriesOf(from, folder, gone.signal)
-    const archive = outsideDeadlines(() => archiveOf(kind, entries()))
-    try {
-      await begun(archive)
-    } catch (error) {
-      giveBack()
-      deliveries.logFailure(from, what, error as Error)
-      throw error
-    }
-    const { contentType, extension } = archives[kind]
-    reply.headers({
-      'Content-Type': contentType,
-      'Content-Disposition': disposition('attachment', `${from.stored.name}.${extension}`),
-      'Cache-Control': 'private, no-store',
-      'X-Content-Type-Options': 'nosniff',
-    })
-    const counted = countedOf(archive)
-    reply.raw.once('close', () => {
-      gone.abort()
-      giveBack()
-      archive.destroy()
-      if (counted.failure) deliveries.logFailure(from, what, counted.failure)
-      else if (archive.readableEnded) deliveries.logDownload(from, { what, bytes: counted.bytes, objects: { folder } })
-      else deliveries.logFailure(from, what, new Error('the archive was not taken to its end'))
-    })
-    return reply.send(archive)
-  }
-}
-
-/** Resolves when a stream has data, so that an earlier error can be answered. @throws the error of the stream */
-function begun(stream: Readable): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  stream.once('readable', resolve)
-  stream.once('error', reject)
-  return promise.finally(() => {
-    stream.off('readable', resolve)
-    stream.off('error', reject)
-  })
-}
-
-/** Counts the bytes that are read from a stream. */
-function countedOf(source: Readable): { bytes: number; failure: Error | null } {
-  const counted = { bytes: 0, failure: null as Error | null }
-  source.pause()
-  source.on('data', (piece: Buffer) => {
-    counted.bytes += piece.length
-  })
-  source.pause()
-  source.once('error', (error) => {
-    counted.failure = error
-  })
-  return counted
 }
 
 const folderOf = (at: string): string => at.replace(/\/$/, '')

@@ -133,12 +133,11 @@ export function createDeliveries(deps: DeliverDeps) {
 
   /** The objects of a run, or of a folder of it, in lists. */
   async function* objectsOf(runId: number, folder: string): AsyncGenerator<readonly number[]> {
-    for (let after = 0; folder === ''; ) {
-      const listed = await runs.listedObjects(db, runId, after, eventsAtATime)
-      yield listed.flatMap(({ id, version }) => (version === null ? [] : [id]))
-      const last = listed.at(-1)
-      if (!last) return
-      after = last.position
+    if (folder === '') {
+      for await (const listed of runs.walkObjects(db, runId, eventsAtATime)) {
+        yield runs.foundOf(listed).map(({ systemObjectId }) => systemObjectId)
+      }
+      return
     }
     for (let after = 0; ; ) {
       const ids = await objectsIn(db, runId, folder, after, eventsAtATime)

@@ -2,9 +2,10 @@
 import type { ArrivedContent } from '../../files/service.ts'
 import type { FileChoice, FormatInfo, FormatOptions, WrittenObject } from '../../formats/service.ts'
 import type { ObjectVersion } from '../../objects/service.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import { addFiles, assetsOfObjects, type NewExportFile, takenPaths } from '../files.ts'
 import { type ExportFile, pathOf } from '../model.ts'
-import { listedObjects } from '../runs.ts'
+import { foundOf, listedObjects, walkObjects } from '../runs.ts'
 import { type DataFormat, dataFormats, formatOptions } from './formats.ts'
 import { inRun } from './hold.ts'
 import type { Done, RunDeps, Running } from './model.ts'
@@ -29,21 +30,23 @@ export async function writeData(deps: RunDeps, running: Running): Promise<Done> 
     step: stepAfter(stored.body, run.step),
     position: 0,
     facts: { rendered: count },
-    async write(tx) {
-      const [contentId = null] = await deps.files.kept.keep(tx, 'export', [arrived])
-      const file = {
-        folder: '',
-        name: `${dataName}.${info.extension}`,
-        contentId,
-        mimeType: info.contentType,
-        size: arrived.size,
-      }
-      await addFiles(tx, run.id, [{ ...file, kind: 'data', systemObjectId: null, source: null }])
-    },
+    write: (tx) =>
+      keepDocument(deps, tx, run.id, arrived, { name: `export.${info.extension}`, mimeType: info.contentType }),
   }
 }
 
-const dataName = 'export'
+/** Keeps a document of all objects as a file of the run. */
+export async function keepDocument(
+  { files }: Pick<RunDeps, 'files'>,
+  tx: Tx,
+  runId: number,
+  arrived: ArrivedContent,
+  shown: { readonly name: string; readonly mimeType: string },
+): Promise<void> {
+  const [contentId = null] = await files.kept.keep(tx, 'export', [arrived])
+  const file = { ...shown, folder: '', kind: 'data' as const, contentId, size: arrived.size }
+  await addFiles(tx, runId, [{ ...file, systemObjectId: null, source: null }])
+}
 
 /** Documents of the next objects, stored together. */
 export async function writeEach(deps: RunDeps, running: Running): Promise<Done | null> {
@@ -54,9 +57,7 @@ export async function writeEach(deps: RunDeps, running: Running): Promise<Done |
   if (!last) return { step: stepAfter(stored.body, run.step), position: 0 }
   const told = toldFiles(deps, running)
   const options = optionsOf(running, data.name, told)
-  const objects = told.these(
-    listed.flatMap(({ id, version }) => (version === null ? [] : [{ systemObjectId: id, version }])),
-  )
+  const objects = told.these(foundOf(listed))
   const made: WrittenObject[] = []
   async function* documents(): AsyncGenerator<Buffer> {
     for await (const { bytes, ...object } of deps.formats.each(actor, { format: info.name, objects, options })) {
@@ -164,16 +165,10 @@ function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running) {
       yield await these(wanted)
     },
     async *objects(): AsyncGenerator<readonly ObjectVersion[]> {
-      for (let after = 0; ; ) {
-        const listed = await listedObjects(db, run.id, after, atATime)
-        const last = listed.at(-1)
-        if (!last) return
-        after = last.position
+      for await (const listed of walkObjects(db, run.id, atATime)) {
         // Ends the writing, within a batch, if the run is over.
         await inRun({ db }, run, async () => {})
-        yield await these(
-          listed.flatMap(({ id, version }) => (version === null ? [] : [{ systemObjectId: id, version }])),
-        )
+        yield await these(foundOf(listed))
       }
     },
   }

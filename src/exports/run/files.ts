@@ -3,7 +3,7 @@
 import { nameFrom } from '../../files/service.ts'
 import { addFiles, type NewExportFile, takenPaths } from '../files.ts'
 import type { AssetSource } from '../model.ts'
-import { listedObjects } from '../runs.ts'
+import { foundOf, listedObjects } from '../runs.ts'
 import { type PlannedAsset, pictureOf, planAssets, type Wire } from './assets.ts'
 import type { Done, RunDeps, Running } from './model.ts'
 import { uniqueNames } from './names.ts'
@@ -19,13 +19,15 @@ export async function planFiles(deps: RunDeps, running: Running): Promise<Done |
   const listed = await listedObjects(deps.db, run.id, run.position, atATime)
   const last = listed.at(-1)
   if (!last) return { step: stepAfter(stored.body, 'files'), position: 0 }
-  const there = listed.flatMap(({ id, version }) => (version === null ? [] : [{ systemObjectId: id, version }]))
   const positions = new Map(listed.map(({ id, position }) => [id, position]))
   const planned: { readonly object: Wire; readonly asset: PlannedAsset }[] = []
   const warnings: string[] = []
   const model = deps.datamodel.current()
   // Names may contain values of linked objects.
-  for await (const object of deps.read.versions(actor, there, { format: 'long', differing: { linked: 'short' } })) {
+  for await (const object of deps.read.versions(actor, foundOf(listed), {
+    format: 'long',
+    differing: { linked: 'short' },
+  })) {
     const table = model.objecttypes.get(`${object._objecttype}`)
     if (!table) continue
     const { assets, missing } = planAssets(stored.body, object, table)

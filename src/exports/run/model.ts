@@ -48,9 +48,6 @@ export interface Running {
   readonly actor: Actor
 }
 
-/** Does the next part of a step. @returns null: the step continues; else the next position of the run */
-export type RunStep = (deps: RunDeps, running: Running) => Promise<Done | null>
-
 /** The results of a part, written together with the position of the run; they are discarded if the run is over meanwhile. */
 export interface Done {
   readonly step: string

@@ -1,7 +1,7 @@
 /** An export as a document for its plugins: as in an answer, with all its files and their inner details. */
 import type { Actor } from '../../platform/actor.ts'
 import type { Db } from '../../platform/postgres/db.ts'
-import { filesAfter } from '../files.ts'
+import { walkFiles } from '../files.ts'
 import { type ExportFile, pathOf, type StoredExport } from '../model.ts'
 import type { ShowExports } from '../show.ts'
 
@@ -10,9 +10,6 @@ export interface DocumentDeps {
   readonly show: ShowExports
 }
 
-/** Files that are read together. */
-const page = 1000
-
 export async function* documentOf(
   { db, show }: DocumentDeps,
   { stored, runId, owner }: { readonly stored: StoredExport; readonly runId: number; readonly owner: Actor },
@@ -20,12 +17,10 @@ export async function* documentOf(
   const [shown] = await show(owner, [stored], 'short', 0)
   const { _files: _, _files_count: _count, _progress, ...rest } = shown ?? {}
   yield Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"_files":[`)
-  for (let after = 0, separator = ''; ; separator = ',') {
-    const files = await filesAfter(db, runId, { after, most: page, hidden: true })
-    const last = files.at(-1)
-    if (last) yield Buffer.from(separator + files.map((file) => JSON.stringify(toldOf(file))).join())
-    if (!last || files.length < page) break
-    after = last.id
+  let separator = ''
+  for await (const files of walkFiles(db, runId, { hidden: true })) {
+    yield Buffer.from(separator + files.map((file) => JSON.stringify(toldOf(file))).join())
+    separator = ','
   }
   yield Buffer.from(']}')
 }

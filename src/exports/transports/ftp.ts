@@ -1,8 +1,7 @@
-import type { Readable } from 'node:stream'
 import { Client } from 'basic-ftp'
 import { checkedHost } from '../../platform/outgoing/addresses.ts'
 import { option } from './options.ts'
-import { eachFile, newFolders, type Send } from './parcel.ts'
+import { type Send, sendInto } from './parcel.ts'
 
 /** Sends the archive, or each file, to an FTP server; with TLS where `secure` is set. */
 export const sendByFtp: Send = async (parcel) => {
@@ -25,30 +24,18 @@ export const sendByFtp: Send = async (parcel) => {
     const directory = option(options, 'directory')
     if (directory) await client.ensureDir(directory)
     const root = await client.pwd()
-    if (option(options, 'packer') !== 'files') {
-      await upload(client, parcel.archive(), name)
-      return [`${host}: ${name}`]
-    }
-    const known = new Set<string>()
-    const count = await eachFile(parcel, async (path, content) => {
-      const whole = `${name}/${path}`
-      for (const folder of newFolders(whole, known)) {
-        await client.ensureDir(`${root.replace(/\/$/, '')}/${folder}`)
+    const count = await sendInto(parcel, {
+      async put(path, content) {
+        await client.uploadFrom(content, path)
+      },
+      async makeFolder(path) {
+        await client.ensureDir(`${root.replace(/\/$/, '')}/${path}`)
         await client.cd(root)
-      }
-      await upload(client, content, whole)
+      },
     })
-    return [`${host}: ${count} files`]
+    return [`${host}: ${count === null ? name : `${count} files`}`]
   } finally {
     signal.removeEventListener('abort', close)
     client.close()
-  }
-}
-
-async function upload(client: Client, content: Readable, path: string): Promise<void> {
-  try {
-    await client.uploadFrom(content, path)
-  } finally {
-    content.destroy()
   }
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { ask } from '../../platform/outgoing/ask.ts'
 import { bytesWithin } from '../../platform/outgoing/limits.ts'
 import { option } from './options.ts'
-import { eachFile, newFolders, type Parcel, type Send } from './parcel.ts'
+import { type Parcel, type Send, sendInto } from './parcel.ts'
 
 /** Bytes of an answer that are read. */
 const mostAnswer = 64 * 1024
@@ -19,18 +19,16 @@ export const sendByHttp: Send = async (parcel) => {
 export const sendByWebdav: Send = async (parcel) => {
   const base = new URL(option(parcel.options, 'url') as string)
   if (!base.pathname.endsWith('/')) base.pathname += '/'
-  if (option(parcel.options, 'packer') !== 'files') {
-    const target = below(base, parcel.name)
-    const status = await exchange(parcel, target, 'PUT', parcel.archive())
-    return [`PUT ${target.origin}${target.pathname}: ${status}`]
-  }
-  const known = new Set<string>()
-  const count = await eachFile(parcel, async (path, content) => {
-    const whole = `${parcel.name}/${path}`
-    for (const folder of newFolders(whole, known)) await makeFolder(parcel, below(base, `${folder}/`))
-    await exchange(parcel, below(base, whole), 'PUT', content)
+  let status = 0
+  const count = await sendInto(parcel, {
+    async put(path, content) {
+      status = await exchange(parcel, below(base, path), 'PUT', content)
+    },
+    makeFolder: (path) => makeFolder(parcel, below(base, `${path}/`)),
   })
-  return [`PUT ${base.origin}${base.pathname}${encodeURIComponent(parcel.name)}/: ${count} files`]
+  const target = below(base, parcel.name)
+  const place = `PUT ${target.origin}${target.pathname}`
+  return [count === null ? `${place}: ${status}` : `${place}/: ${count} files`]
 }
 
 function below(base: URL, path: string): URL {

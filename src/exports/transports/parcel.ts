@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { AddressRules } from '../../platform/outgoing/addresses.ts'
 import type { ArchiveEntry } from '../deliver/archive.ts'
-import type { Options } from './options.ts'
+import { type Options, packerOf } from './options.ts'
 
 /** The files to be sent to a target, and the rules for that. */
 export interface Parcel {
@@ -23,17 +23,29 @@ export interface Parcel {
 /** Sends the files. @returns lines for the log @throws {Error} with the reason */
 export type Send = (parcel: Parcel) => Promise<readonly string[]>
 
-/** Calls `put` with each file, one after the other. */
-export async function eachFile(
-  { entries, signal }: Parcel,
-  put: (path: string, content: Readable, size: number) => Promise<void>,
-): Promise<number> {
+/** A place for files. */
+export interface Target {
+  put(path: string, content: Readable): Promise<void>
+  /** The folder above it exists. */
+  makeFolder(path: string): Promise<void>
+}
+
+/** Sends the archive, or each file into a folder. @returns how many files; null: the archive */
+export async function sendInto({ archive, entries, name, options, signal }: Parcel, target: Target) {
+  if (packerOf(options) !== 'files') {
+    const content = archive()
+    await target.put(name, content).finally(() => content.destroy())
+    return null
+  }
+  const known = new Set<string>()
   let count = 0
   for await (const entry of entries()) {
     signal.throwIfAborted()
-    const { content, size, end } = await entry.open()
+    const { content, end } = await entry.open()
     try {
-      await put(entry.path, content, size)
+      const path = `${name}/${entry.path}`
+      for (const folder of newFolders(path, known)) await target.makeFolder(folder)
+      await target.put(path, content)
     } finally {
       content.destroy()
       end()
@@ -44,7 +56,7 @@ export async function eachFile(
 }
 
 /** Folders of a path from the top down, without those already known. */
-export function newFolders(path: string, known: Set<string>): string[] {
+function newFolders(path: string, known: Set<string>): string[] {
   const steps = path.split('/').slice(0, -1)
   const folders = steps.map((_, index) => steps.slice(0, index + 1).join('/'))
   const fresh = folders.filter((folder) => !known.has(folder))

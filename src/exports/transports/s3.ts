@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import { checkedAddresses } from '../../platform/outgoing/addresses.ts'
 import { pinnedAgents } from '../../platform/outgoing/ask.ts'
-import { option } from './options.ts'
-import { eachFile, type Parcel, type Send } from './parcel.ts'
+import { option, packerOf } from './options.ts'
+import { type Parcel, type Send, sendInto } from './parcel.ts'
 
 const partSize = 16 * 1024 * 1024
 
@@ -29,16 +29,13 @@ export const sendByS3: Send = async (parcel) => {
   })
   const prefix = option(options, 'prefix') ?? ''
   const bucket = option(options, 'bucket') as string
-  const put = (key: string, content: Readable, type: string) => upload(s3, { bucket, key, content, type, signal })
+  const type = packerOf(options) === 'files' ? 'application/octet-stream' : contentType
   try {
-    if (option(options, 'packer') !== 'files') {
-      await put(prefix + name, parcel.archive(), contentType)
-      return [`${bucket}: ${prefix}${name}`]
-    }
-    const count = await eachFile(parcel, (path, content) =>
-      put(`${prefix}${name}/${path}`, content, 'application/octet-stream'),
-    )
-    return [`${bucket}: ${count} files`]
+    const count = await sendInto(parcel, {
+      put: (path, content) => upload(s3, { bucket, key: prefix + path, content, type, signal }),
+      makeFolder: async () => {},
+    })
+    return [`${bucket}: ${count === null ? prefix + name : `${count} files`}`]
   } finally {
     s3.destroy()
   }
@@ -69,7 +66,6 @@ async function upload(
     throw error
   } finally {
     signal.removeEventListener('abort', abort)
-    content.destroy()
   }
 }
 

@@ -1,10 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Readable } from 'node:stream'
 import SftpClient from 'ssh2-sftp-client'
 import { checkedHost } from '../../platform/outgoing/addresses.ts'
 import { withoutEnd } from '../../platform/values/text.ts'
 import { option } from './options.ts'
-import { eachFile, newFolders, type Send } from './parcel.ts'
+import { type Send, sendInto } from './parcel.ts'
 
 /** Sends the archive, or each file, to an SFTP server whose host key must be that of the transport. */
 export const sendBySftp: Send = async (parcel) => {
@@ -34,28 +33,18 @@ export const sendBySftp: Send = async (parcel) => {
     const directory = withoutEnd(option(options, 'directory') ?? '.', '/') || '/'
     if (directory !== '.') await client.mkdir(directory, true)
     const place = (path: string): string => `${directory === '/' ? '' : directory}/${path}`
-    if (option(options, 'packer') !== 'files') {
-      await upload(client, parcel.archive(), place(name))
-      return [`${host}: ${name}`]
-    }
-    const folders = new Set<string>()
-    const count = await eachFile(parcel, async (path, content) => {
-      const whole = `${name}/${path}`
-      for (const folder of newFolders(whole, folders)) await client.mkdir(place(folder), true)
-      await upload(client, content, place(whole))
+    const count = await sendInto(parcel, {
+      async put(path, content) {
+        await client.put(content, place(path))
+      },
+      async makeFolder(path) {
+        await client.mkdir(place(path), true)
+      },
     })
-    return [`${host}: ${count} files`]
+    return [`${host}: ${count === null ? name : `${count} files`}`]
   } finally {
     signal.removeEventListener('abort', close)
     await client.end().catch(() => {})
-  }
-}
-
-async function upload(client: SftpClient, content: Readable, path: string): Promise<void> {
-  try {
-    await client.put(content, path)
-  } finally {
-    content.destroy()
   }
 }
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { HttpApp } from '../../platform/http/http.ts'
+import { whenClosed } from '../../platform/limits/when-closed.ts'
 import { ArchiveEntry, ArchiveParams, ArchiveQuery, DownloadHeaders } from '../schema.ts'
 import type { FileService } from '../service.ts'
 import { deliver } from './deliver.ts'
@@ -38,7 +39,7 @@ export function registerArchiveRoutes(http: HttpApp, { files }: { files: Pick<Fi
       const place = { ...params, objUuid: request.query.obj_uuid ?? null }
       const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
       const gone = new AbortController()
-      reply.raw.once('close', () => gone.abort())
+      whenClosed(reply.raw, () => gone.abort())
       const found = await files.downloadWithin(request.actor, place, signature, path, gone.signal)
       if (found.kind === 'file') {
         try {

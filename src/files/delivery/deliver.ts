@@ -3,6 +3,7 @@ import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../platform/errors.ts'
+import { whenClosed } from '../../platform/limits/when-closed.ts'
 import { isTransferredStream, release, transfer } from '../../platform/memory/buffer-ownership.ts'
 import type { BlobStore, ByteRange } from '../blobs/blob-store.ts'
 import type { FileVersion } from '../model.ts'
@@ -59,7 +60,7 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
   if (request.method === 'HEAD') return reply.send()
   const source = await open(store, version, part)
   const sent = countSent(reply.raw)
-  reply.raw.once('close', () => {
+  whenClosed(reply.raw, () => {
     source.destroy()
     delivery.delivered(sent(), part ? 206 : 200)
   })

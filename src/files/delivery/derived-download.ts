@@ -12,7 +12,7 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import { isViewable } from '../images/service.ts'
 import { type FileVersion, original, type StoredFile } from '../model.ts'
 import { type ColourRequest, coloursOf } from '../renditions/recipes/colours.ts'
-import { type LoadedMarks, marksForWorkshop, noMarks, visible } from '../renditions/recipes/marks.ts'
+import { type LoadedMarks, marksForWorkshop, visible } from '../renditions/recipes/marks.ts'
 import { localPath } from '../renditions/sources/sources.ts'
 import type { WorkFolders } from '../renditions/sources/work-folders.ts'
 import { CannotMake } from '../renditions/workshop/failure.ts'
@@ -33,8 +33,6 @@ export interface DerivedDownloadDeps {
   readonly storeOf: (locationId: number) => BlobStore
   /** Most bytes of a content that may be copied for a download. */
   readonly mostBytes: number
-  /** The marks that pictures of a file may have. */
-  readonly marksOf: (fileId: number) => Promise<LoadedMarks>
   readonly profiles: {
     /** The definition of a colour profile that presets name; undefined: there is no profile of that name. */
     named(name: string): string | undefined
@@ -74,14 +72,7 @@ export function extensionOfCopy(format: string, extension: string): string {
 }
 
 /** Copies for downloads: of another size or format, or without embedded metadata. */
-export function createDerivedDownloads({
-  folders,
-  workers,
-  storeOf,
-  mostBytes,
-  marksOf,
-  profiles,
-}: DerivedDownloadDeps) {
+export function createDerivedDownloads({ folders, workers, storeOf, mostBytes, profiles }: DerivedDownloadDeps) {
   // Tiles for viewers use the same processes, and must not wait behind whole pictures.
   const limiter = createRequestLimiter({ concurrency: 1, waiting: 50 })
 
@@ -192,14 +183,14 @@ export function createDerivedDownloads({
     }
   }
 
-  return async (
+  /** `marks`: those that pictures of the file may have. */
+  return (
     file: StoredFile,
     version: FileVersion,
     transform: TransformRequest,
-    metadata: MetadataToWrite | null = null,
-  ): Promise<DerivedDownload> => {
+    { metadata, marks }: { readonly metadata: MetadataToWrite | null; readonly marks: LoadedMarks },
+  ): DerivedDownload => {
     const { picture, preset } = transform
-    const marks = picture?.watermark ? await marksOf(file.id) : noMarks
     const tag = createHash('sha256')
       .update(
         JSON.stringify([

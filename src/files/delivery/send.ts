@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { whenClosed } from '../../platform/limits/when-closed.ts'
 import { type Delivery, deliver } from './deliver.ts'
 
 export type OpenedDelivery = Delivery & {
@@ -21,7 +22,7 @@ export async function sendContent(
   shown: (delivery: OpenedDelivery) => Delivery = (delivery) => delivery,
 ): Promise<FastifyReply> {
   const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
+  whenClosed(reply.raw, () => gone.abort())
   const delivery = await open(gone.signal)
   if (gone.signal.aborted) delivery.end()
   else gone.signal.addEventListener('abort', delivery.end, { once: true })

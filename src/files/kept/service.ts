@@ -21,6 +21,8 @@ export interface ArrivedContent {
 
 export interface KeptContent extends ArrivedContent {
   readonly id: number
+  /** Bytes of the stored content. */
+  readonly whole: number
   readonly createdAt: Date
 }
 
@@ -117,9 +119,9 @@ export function createKeptContents({
     /** The existing ones of the contents, by their ids. */
     async find(from: Queryable, ids: readonly number[]): Promise<ReadonlyMap<number, KeptContent>> {
       const { rows } = await from.query<KeptContent>(
-        `select id, location_id as "locationId", encode(sha256, 'hex') as sha256, start, size,
-           encode(coalesce(digest, sha256), 'hex') as digest, created_at as "createdAt"
-         from kept_content where id = any($1::bigint[])`,
+        `select k.id, location_id as "locationId", encode(sha256, 'hex') as sha256, k.start, k.size, b.size as whole,
+           encode(coalesce(k.digest, sha256), 'hex') as digest, k.created_at as "createdAt"
+         from kept_content k join file_blob b using (location_id, sha256) where k.id = any($1::bigint[])`,
         [ids],
         'kept-contents',
       )
@@ -146,9 +148,9 @@ const windowBytes = 1024 * 1024
 
 /** Keeps the last read bytes of a set: the next content follows the last one. */
 function createKeptReader(readStored: (content: ArrivedContent, range: ByteRange) => Promise<Readable>) {
-  let window: { readonly of: ArrivedContent; readonly start: number; readonly bytes: Buffer } | null = null
+  let window: { readonly of: KeptContent; readonly start: number; readonly bytes: Buffer } | null = null
 
-  const isInside = ({ locationId, sha256, start, size }: ArrivedContent): boolean =>
+  const isInside = ({ locationId, sha256, start, size }: KeptContent): boolean =>
     window !== null &&
     window.of.locationId === locationId &&
     window.of.sha256 === sha256 &&
@@ -156,12 +158,13 @@ function createKeptReader(readStored: (content: ArrivedContent, range: ByteRange
     start + size <= window.start + window.bytes.length
 
   /** The bytes of a content. @throws {AppError} `ServiceUnavailable` */
-  return async (content: ArrivedContent): Promise<Readable> => {
-    const { start, size, sha256, digest } = content
+  return async (content: KeptContent): Promise<Readable> => {
+    const { start, size, whole, sha256, digest } = content
     if (size === 0) return Readable.from([], { objectMode: false })
     if (sha256 === digest || size > windowBytes) return readStored(content, { start, end: start + size - 1 })
     if (!isInside(content)) {
-      const read = await readStored(content, { start, end: start + windowBytes - 1 })
+      // A bucket answers with fewer bytes where a range leads behind the end.
+      const read = await readStored(content, { start, end: Math.min(start + windowBytes, whole) - 1 })
       window = { of: content, start, bytes: await bytesOf(read) }
     }
     if (!window || !isInside(content))

@@ -32,8 +32,11 @@ export interface RecordOptions {
   ) => Promise<ReadonlyMap<number, readonly FileUse[]>>
   /** Metadata or names of files have changed: data derived from them is out of date. */
   readonly changed: (tx: Tx, fileIds: readonly number[]) => Promise<void>
-  /** Finds those files that the object with that uuid has, in its latest version or an old one. */
-  readonly filesWithin: (from: Queryable, fileIds: readonly number[], uuid: string) => Promise<ReadonlySet<number>>
+  /** Whether the object with that uuid has the file, in its latest version or an old one, in the order of the pairs. */
+  readonly filesWithin: (
+    from: Queryable,
+    pairs: readonly { readonly fileId: number; readonly uuid: string }[],
+  ) => Promise<readonly boolean[]>
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
   /** The user for callers without a token; null: there is none. */
   readonly anonymous: () => Promise<Actor | null>
@@ -183,16 +186,21 @@ export function createRecords({
     },
 
     /**
-     * The rights of the caller, or of the user for callers without a token, on a file, if there is one.
+     * The rights of the caller, or of the user for callers without a token, on files that need not exist, in their order.
      * @throws {AppError} `InsufficientRights`.
      */
-    async accessFor(actor: Actor | null, id: number, file: StoredFile | undefined): Promise<FileAccess> {
+    async accessFor(
+      actor: Actor | null,
+      wanted: readonly { readonly id: number; readonly file: StoredFile | undefined }[],
+    ): Promise<readonly FileAccess[]> {
       const caller = await rights.forActor(await callerOf(actor))
       // This runs for a file that does not exist, too: the time must not reveal whether it does.
-      const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [id])
-      if (file) return accessOf(caller, file, uses.get(id) ?? [])
+      const ids = [...new Set(wanted.map(({ id }) => id))]
+      const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, ids)
       const { root } = caller
-      return { may: () => root, all: root, any: root, change: root }
+      return wanted.map(({ id, file }) =>
+        file ? accessOf(caller, file, uses.get(id) ?? []) : { may: () => root, all: root, any: root, change: root },
+      )
     },
 
     /** The existing files that the caller may change. */
@@ -210,9 +218,11 @@ export function createRecords({
     ): Promise<Map<number, Wire>> {
       const known = await callerOf(actor)
       const caller = await rights.forActor(known)
-      const inside = object === undefined ? null : await filesWithin(db, ids, object)
+      const pairs = object === undefined ? [] : ids.map((fileId) => ({ fileId, uuid: object }))
+      const within = await filesWithin(db, pairs)
+      const outside = new Set(pairs.flatMap(({ fileId }, index) => (within[index] ? [] : [fileId])))
       const found = await load(db, caller, ids)
-      const allowed = found.filter(({ file, access }) => access.any && (inside?.has(file.id) ?? true))
+      const allowed = found.filter(({ file, access }) => access.any && !outside.has(file.id))
       if (allowed.length === 0 && ids.length > 0) throw new AppError('InsufficientRights')
       const seen = awaited === undefined ? allowed : await settled(allowed, awaited)
       const shown = seen.map(({ file }) => file.id)

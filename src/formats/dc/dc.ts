@@ -6,7 +6,7 @@
 
 import type { DcValue, DublinCore } from '../../mappings/service.ts'
 import type { SourceObject } from '../source.ts'
-import { type Format, inPieces } from '../writer.ts'
+import { begunFormat, type Format, inPieces } from '../writer.ts'
 import { attributesText, element, isLanguageTag, textElement, xmlHeader } from '../xml/markup.ts'
 
 export const dcNamespace = 'http://www.openarchives.org/OAI/2.0/oai_dc/'
@@ -35,13 +35,7 @@ export function dcFormat(mappings: () => Promise<DublinCore>): Format {
       one: (object) => Buffer.from(`${xmlHeader}${recordOf(object)}\n`),
     }
   }
-  return {
-    ...shape,
-    begin,
-    async *write(objects, context) {
-      yield* (await begin()).write(objects, context)
-    },
-  }
+  return begunFormat(shape, begin)
 }
 
 async function* listOf(

@@ -2,7 +2,7 @@
 import type { XmlMapping, XmlMappings, XmlStructure } from '../../mappings/service.ts'
 import { type PageOf, pageAddress } from '../page-address.ts'
 import type { SourceObject } from '../source.ts'
-import { type Format, inPieces, type WriteContext } from '../writer.ts'
+import { begunFormat, type Format, inPieces, type WriteContext } from '../writer.ts'
 import { type Attributes, attributesText, xmlHeader } from '../xml/markup.ts'
 import { createDocument } from './document.ts'
 import { lidoRecord, modsRecord, type RecordContext, type WriteRecord } from './records.ts'
@@ -41,18 +41,8 @@ export function mappingFormat(deps: MappedDeps, name: string): Format | null {
 
 const shape = { contentType: 'application/xml; charset=utf-8', extension: 'xml', single: false, linked: true } as const
 
-/** The mapping is read when a document is begun. */
-function mappedFormat(deps: MappedDeps, name: string, open: () => Promise<XmlMapping>): Format {
-  const begin = async () => writerOf(deps, name, await open())
-  return {
-    ...shape,
-    name,
-    begin,
-    async *write(objects, context) {
-      yield* (await begin()).write(objects, context)
-    },
-  }
-}
+const mappedFormat = (deps: MappedDeps, name: string, open: () => Promise<XmlMapping>): Format =>
+  begunFormat({ ...shape, name }, async () => writerOf(deps, name, await open()))
 
 function writerOf(deps: MappedDeps, name: string, mapping: XmlMapping): Format {
   const root = namespaces(mapping.structure)

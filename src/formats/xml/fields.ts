@@ -5,7 +5,7 @@ import type { FieldTree, FileTree, ObjectTree, RowTree, Wire } from '../../objec
 import { isRecord } from '../../platform/values/records.ts'
 import type { FormatOptions } from '../options.ts'
 import { plainText } from '../values.ts'
-import { type Attributes, element, isName, languageElements, nameOf, textElement } from './markup.ts'
+import { type Attributes, element, isName, languageElements, nameOf, plainElement, textElement } from './markup.ts'
 import { systemElements } from './system.ts'
 
 export function objectElement(tree: ObjectTree, options: FormatOptions, attributes: Attributes = {}): string {
@@ -83,10 +83,10 @@ const rowElement = (name: string, { uuid, fields }: RowTree, options: FormatOpti
 function fileElement({ wire, versions }: FileTree): string {
   const parts = [
     textElement('eas-id', Number(wire._id)),
-    ...(['compiled', 'class', 'extension'] as const).map((name) => said(name, wire[name])),
-    said('name', wire.original_filename),
-    said('class_extension', wire.class_extension),
-    said('preferred', wire.preferred === true),
+    ...(['compiled', 'class', 'extension'] as const).map((name) => plainElement(name, wire[name])),
+    plainElement('name', wire.original_filename),
+    plainElement('class_extension', wire.class_extension),
+    plainElement('preferred', wire.preferred === true),
     isRecord(wire.technical_metadata) ? element('technical_metadata', technical(wire.technical_metadata)) : '',
     isRecord(wire.metadata) ? element('metadata', tags(wire.metadata)) : '',
     element('versions', versions.map(versionElement).join('')),
@@ -95,19 +95,13 @@ function fileElement({ wire, versions }: FileTree): string {
 }
 
 function versionElement({ name, path, url }: FileTree['versions'][number]): string {
-  return element('version', `${said('path', path)}${said('url', url)}`, { name })
-}
-
-function said(name: string, value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-    ? textElement(name, value)
-    : ''
+  return element('version', `${plainElement('path', path)}${plainElement('url', url)}`, { name })
 }
 
 /** Numbers and texts; structured values are only in the record of the file. */
 function technical(metadata: Wire): string {
   return Object.entries(metadata)
-    .map(([name, value]) => (isName(name) ? said(name, value) : ''))
+    .map(([name, value]) => (isName(name) ? plainElement(name, value) : ''))
     .join('')
 }
 

@@ -43,6 +43,10 @@ export function element(name: string, content: string, attributes: Attributes = 
 export const textElement = (name: string, text: string | number | boolean, attributes?: Attributes): string =>
   element(name, xmlText(String(text)), attributes)
 
+/** Empty for other values than texts, numbers and booleans. */
+export const plainElement = (name: string, value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? textElement(name, value) : ''
+
 /** A text for each language, in elements named by the language. */
 export const localizedElement = (
   name: string,

@@ -2,7 +2,7 @@
 
 import { type ObjectTree, records, type Wire } from '../../objects/service.ts'
 import { isRecord } from '../../platform/values/records.ts'
-import { element, languageElements, localizedElement, textElement } from './markup.ts'
+import { element, languageElements, localizedElement, plainElement, textElement } from './markup.ts'
 
 /** Plain members of the object, and of its block, in the order of the elements. */
 const members = ['_objecttype', '_mask', '_system_object_id', '_global_object_id', '_uuid'] as const
@@ -21,18 +21,12 @@ export function systemElements({ wire, table }: ObjectTree): string {
     poolElement(wire._pool),
     tagsElement(wire._tags),
     plainElements(wire, ['_comment', '_not_allowed', '_purged_or_deferred']),
-    plain('_parent_child_idx', wire._child_idx),
+    plainElement('_parent_child_idx', wire._child_idx),
   ].join('')
 }
 
 function plainElements(wire: Wire, names: readonly string[]): string {
-  return names.map((name) => plain(name, wire[name])).join('')
-}
-
-function plain(name: string, value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-    ? textElement(name, value)
-    : ''
+  return names.map((name) => plainElement(name, wire[name])).join('')
 }
 
 /** `_standard`, `_standard-2`, `_standard-3`. */

@@ -110,7 +110,9 @@ type AddEntry = (name: string, content: Buffer) => Promise<void>
 /** Resolves when the archive has room for more. */
 function addEntry(archive: Pack, name: string, content: Buffer): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  archive.entry({ name, mtime: new Date(0) }, content, (error) => (error ? reject(error) : resolve()))
+  const entry = archive.entry({ name, mtime: new Date(0) }, content, (error) => (error ? reject(error) : resolve()))
+  // Without a listener the same error, as an event, would end the process.
+  entry.on('error', reject)
   return promise
 }
 

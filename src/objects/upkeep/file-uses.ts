@@ -52,15 +52,22 @@ export async function visibleUses(
   return found
 }
 
-/** The files, of those given, that the object of that uuid has, in its latest version or an old one. */
-export async function filesWithin(from: Queryable, fileIds: readonly number[], uuid: string): Promise<Set<number>> {
-  const { rows } = await from.query<{ id: number }>(
-    `select distinct u.file_id as id from file_use u join object o on o.system_object_id = u.system_object_id
-     where u.file_id = any($1::bigint[]) and o.uuid = $2`,
-    [fileIds, uuid],
-    'files-of-object',
+/** Whether the object of that uuid has the file, in its latest version or an old one, in the order of the pairs. */
+export async function filesWithin(
+  from: Queryable,
+  pairs: readonly { readonly fileId: number; readonly uuid: string }[],
+): Promise<readonly boolean[]> {
+  if (pairs.length === 0) return []
+  const { rows } = await from.query<{ place: number }>(
+    `select x.place::int from unnest($1::bigint[], $2::text[]) with ordinality as x(file, uuid, place)
+     cross join lateral (
+       select from object o join file_use u using (system_object_id) where o.uuid = x.uuid and u.file_id = x.file limit 1
+     ) found`,
+    [pairs.map(({ fileId }) => fileId), pairs.map(({ uuid }) => uuid)],
+    'files-of-objects',
   )
-  return new Set(rows.map(({ id }) => id))
+  const found = new Set(rows.map(({ place }) => place))
+  return pairs.map((_, index) => found.has(index + 1))
 }
 
 /** Queues the objects that have the files now for the index: the files have more metadata, or another name. */

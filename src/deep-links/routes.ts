@@ -85,6 +85,7 @@ export async function registerDeepLinkRoutes(app: HttpApp, deps: DeepLinkRouteDe
           'ObjectInsufficientAssetDownloadRight',
           'ObjectInsufficientRights',
           'PreconditionFailed',
+          'RangeNotSatisfiable',
           'QuotaExceeded',
           'ResourceNotFound',
           'ServiceUnavailable',

@@ -288,6 +288,7 @@ export async function registerFileRoutes(
       errors: [
         'InsufficientRights',
         'PreconditionFailed',
+        'RangeNotSatisfiable',
         'ResourceNotFound',
         'UrlParameterNotSupported',
         'ServiceUnavailable',

@@ -93,14 +93,13 @@ export function registerBackupRoutes(http: HttpApp, { backups }: { readonly back
           200: { description: 'The archive.', content: binary },
           206: { description: 'A part of it, for a `Range`.', content: binary },
           304: Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' }),
-          416: { description: 'The range lies behind the end.', content: { 'text/plain': { schema: Type.String() } } },
         },
       },
       config: {
         ...common,
         writes: false,
         neverKept: 'all that is stored is in it',
-        errors: ['BackupNotFound', 'PreconditionFailed', 'ServiceUnavailable'],
+        errors: ['BackupNotFound', 'PreconditionFailed', 'RangeNotSatisfiable', 'ServiceUnavailable'],
       },
     },
     async (request, reply) => {

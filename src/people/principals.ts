@@ -17,6 +17,8 @@ export interface WantedPrincipals {
   readonly groupReferences: readonly string[]
   /** The caller who names them; absent: the service itself. */
   readonly namedBy?: NamedBy
+  /** Those that cannot be deleted until the transaction ends: what is about to name them would name nothing. */
+  readonly kept?: 'groups' | 'all'
 }
 
 /** A caller who names users and groups. Principals that it may not read are not found, except for the listed ids. */
@@ -195,7 +197,7 @@ export function ownerReference(who: WhoInput, path: string): Reference {
 }
 
 /**
- * Ids of all references, with at most two statements.
+ * Ids of all references, with at most two statements; the groups are kept until the transaction ends.
  * @throws {AppError} `LookupNotFound` with the path, also for principals that the actor may not read.
  */
 export async function resolveReferences(
@@ -211,6 +213,7 @@ export async function resolveReferences(
     groupIds: ids('group') as number[],
     groupReferences: texts('group') as string[],
     namedBy,
+    kept: 'groups',
   })
   const known = { user: keys(found.users), group: keys(found.groups) }
   return new Map(
@@ -227,11 +230,15 @@ export function notFound({ kind, by, path }: Reference): AppError {
   return new AppError('LookupNotFound', { path, basetype: kind, ...named })
 }
 
+const keepRows = 'order by t.id for key share of t'
+
 async function findRows(
   from: Queryable,
   wanted: WantedPrincipals,
 ): Promise<{ users: PrincipalName[]; groups: GroupRow[] }> {
-  const { namedBy } = wanted
+  const { namedBy, kept } = wanted
+  const keptUsers = kept === 'all'
+  const keptGroups = kept !== undefined
   const users =
     wanted.userIds.length + wanted.userReferences.length === 0
       ? []
@@ -239,7 +246,8 @@ async function findRows(
           await from.query<PrincipalName>(
             `select t.id, t.reference, t.generated_displayname as displayname from "user" t
              where (t.id = any($1) or t.reference = any($2))
-               and ($3 or t.id = any($4) or ${userReadable('$5', '$6')})`,
+               and ($3 or t.id = any($4) or ${userReadable('$5', '$6')})
+             ${keptUsers ? keepRows : ''}`,
             [
               wanted.userIds,
               wanted.userReferences,
@@ -248,7 +256,7 @@ async function findRows(
               namedBy ? principalsOf(namedBy.actor) : [],
               namedBy?.actor.userId ?? 0,
             ],
-            'principals_users',
+            keptUsers ? 'principals_users_kept' : 'principals_users',
           )
         ).rows
   const groups =
@@ -258,7 +266,8 @@ async function findRows(
           await from.query<GroupRow>(
             `select t.id, t.reference, t.name, t.displayname from "group" t
              where (t.id = any($1) or t.reference = any($2))
-               and ($3 or t.id = any($4) or ${groupReadable('$5', '$6', '$7')})`,
+               and ($3 or t.id = any($4) or ${groupReadable('$5', '$6', '$7')})
+             ${keptGroups ? keepRows : ''}`,
             [
               wanted.groupIds,
               wanted.groupReferences,
@@ -268,7 +277,7 @@ async function findRows(
               namedBy?.actor.userId ?? 0,
               namedBy?.actor.groupIds ?? [],
             ],
-            'principals_groups',
+            keptGroups ? 'principals_groups_kept' : 'principals_groups',
           )
         ).rows
   return { users, groups }

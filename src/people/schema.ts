@@ -344,7 +344,9 @@ export const UserQuery = Type.Object({
   type: Type.Optional(Type.String({ description: 'user types, separated by commas' })),
   group_ids: Type.Optional(Type.String({ description: 'ids of groups, separated by commas: members of any of them' })),
   changed_since: Type.Optional(Type.String({ description: 'a datetime: changed at or after it' })),
-  archived_since: Type.Optional(Type.String({ description: 'a datetime: archived at or after it' })),
+  archived_since: Type.Optional(
+    Type.String({ description: 'a datetime: archived at or after it; `null`: those that are not archived' }),
+  ),
   include_password: Type.Optional(Type.Boolean({ description: 'refused: password hashes never leave the service' })),
 })
 export type UserQuery = Static<typeof UserQuery>
@@ -352,6 +354,6 @@ export type UserQuery = Static<typeof UserQuery>
 export const GroupQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: pageLimit, default: 1000, description: 'Most groups.' }),
   offset: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, default: 0, description: 'How many to leave out.' }),
-  type: Type.Optional(Type.String({ description: 'native or system' })),
+  type: Type.Optional(Type.String({ description: 'native, system, or both, separated by a comma' })),
 })
 export type GroupQuery = Static<typeof GroupQuery>

@@ -107,7 +107,7 @@ export const catalogue = {
     status: 400,
     text: 'The file has no finished version of this group.',
   },
-  FileLimitExceeded: { package: 'fileupload', status: 413, text: 'The file is larger than allowed.' },
+  FileLimitExceeded: { package: 'fileupload', status: 400, text: 'The file is larger than allowed.' },
   FileNotDone: { package: 'export', status: 400, text: 'The file is not ready yet.' },
   FileNotFound: { package: 'export', status: 404, text: 'There is no such file.' },
   FileVersionNotAvailable: { package: 'export', status: 400, text: 'The file has no such version.' },
@@ -235,6 +235,7 @@ export const catalogue = {
     status: 429,
     text: 'The share of this caller is used up: send it again after the time that Retry-After says.',
   },
+  RangeNotSatisfiable: { package: 'api', status: 416, text: 'The range lies behind the end.' },
   ReadOnlyMode: { package: 'ferrors', status: 400, text: 'The instance is in read-only mode.' },
   RecipeParamUnsupportedValue: {
     package: 'baseconfig',

@@ -143,11 +143,11 @@ export function registerRightRoutes(
         tags,
         operationId: 'getRightPreset',
         summary: 'One preset',
-        description: 'As an array of one.',
+        description: 'As an array of one; empty when there is no such preset in the context.',
         params: PresetParams,
         response: { 200: Presets },
       },
-      config: { ...read, errors: ['LookupNotFound'] },
+      config: read,
     },
     (request) => presets.read(request.params.context, request.params.presetId),
   )
@@ -159,12 +159,13 @@ export function registerRightRoutes(
         tags,
         operationId: 'deleteRightPreset',
         summary: 'Delete a preset',
-        description: 'And the grants that are made from it; asks first where there are any.',
+        description:
+          'And the grants that are made from it; asks first where there are any. An unknown preset is answered like a deleted one.',
         params: PresetParams,
         querystring: PresetDeleteQuery,
         response: { 200: Acknowledged, 202: TaskList },
       },
-      config: { ...change, errors: ['LookupNotFound'] },
+      config: change,
     },
     async (request, reply) => {
       const { context, presetId } = request.params

@@ -28,6 +28,8 @@ export interface PrincipalLookup {
     readonly userIds: readonly number[]
     readonly groupIds: readonly number[]
   }
+  /** Those that cannot be deleted until the transaction ends: what is about to name them would name nothing. */
+  readonly kept?: 'groups' | 'all'
 }
 
 /** The caller who names users and groups, and the principals that it has been shown in the same place. */

@@ -69,6 +69,7 @@ async function refused(code: string, path: string, name: string, block: object, 
   const answer = await change(name, block, rest)
   assert.deepEqual([answer.status, answer.body.code], [400, code], JSON.stringify(answer.body))
   assert.equal(answer.body.parameters.path, path, JSON.stringify(answer.body))
+  if (/^Un(knownField|supportedFieldType)$/.test(code)) assert.equal(answer.body.package, 'objecttype')
   assert.deepEqual(await descriptor(name), stored, 'nothing has changed')
 }
 

@@ -24,7 +24,7 @@ suite('what one caller may drop', () => {
     await setShares(drives.svc, { read_write_access: true, hotfolder: true, hotfolder_wait_sec: 3600 })
     assert.equal(await put(one, 'a.bin', 3000), 201)
     assert.deepEqual(await put(one, 'b.bin', 3000), [507, 'HotfolderFull'])
-    assert.deepEqual(await put(one, 'b.bin', 6000), [413, 'FileLimitExceeded'])
+    assert.deepEqual(await put(one, 'b.bin', 6000), [400, 'FileLimitExceeded'])
     assert.equal(await put(one, 'b.bin', 10), 201)
     assert.equal(await put(one, 'c.bin', 10), 201)
     assert.equal(await put(one, 'd.bin', 10), 201)

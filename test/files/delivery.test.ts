@@ -66,6 +66,11 @@ suite('delivery of files', () => {
     for (const range of ['bytes=100000-', 'bytes=200000-200001', 'bytes=-0']) {
       const answer = await fetched(svc, url, { range })
       assert.deepEqual([answer.status, answer.headers['content-range']], [416, 'bytes */100000'], range)
+      const { code, statuscode } = JSON.parse(answer.content.toString())
+      assert.deepEqual([code, statuscode], ['RangeNotSatisfiable', 416])
+      // Of a refusal nothing is kept.
+      assert.deepEqual([answer.headers.etag, answer.headers['content-disposition']], [undefined, undefined])
+      assert.doesNotMatch(String(answer.headers['cache-control']), /max-age/)
     }
   })
 

@@ -123,7 +123,10 @@ suite('files in objects', () => {
     const twice = work({ image: [{ 'lookup:_id': { reference: 'by:reference' } }, { _id: body[0]._id }] })
     assert.equal((await save('root', twice)).body.code, 'InvalidValue')
     const wrong = await save('root', work({ image: [{ 'lookup:_id': { reference: 'nothing' } }] }))
-    assert.equal(wrong.body.code, 'LookupNotFound')
+    assert.deepEqual([wrong.body.code, wrong.body.parameters.reference], ['LookupNotFound', 'nothing'])
+    const two = ['by:reference', 'neither'].map((reference) => ({ 'lookup:_id': { reference } }))
+    const { parameters } = (await save('root', work({ image: two }))).body
+    assert.equal(parameters.reference, 'neither')
     for (const entry of [5, {}, { _id: 0 }, { _id: '1' }, { _id: 1, name: 5 }, { _id: 1, frontend_prefs: [] }]) {
       assert.equal((await save('root', work({ image: [entry] }))).body.code, 'InvalidValue', JSON.stringify(entry))
     }
@@ -143,6 +146,16 @@ suite('files in objects', () => {
     }
     const reference = await save('writer', work({ image: [{ 'lookup:_id': { reference: 'by:reference' } }] }))
     assert.equal(reference.body.message, refusals[0].message)
+    // Nor do several references in a list tell which of them there are, and of which file.
+    const byReference = (name: string) => ({ 'lookup:_id': { reference: name } })
+    for (const image of [
+      [byReference('by:reference'), byReference('no such')],
+      [byReference('no such'), byReference('none either')],
+      [byReference('by:reference'), { _id: others._id }],
+    ]) {
+      const { code, message } = (await save('writer', work({ image }))).body
+      assert.deepEqual([code, message], ['ObjectInsufficientRights', refusals[0].message], JSON.stringify(image))
+    }
     assert.equal((await save('root', work({ image: [{ _id: 999_999 }] }))).body.code, 'LookupNotFound')
     // What the object has may stay, whoever saves it.
     const kept = await saved(

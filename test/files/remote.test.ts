@@ -405,7 +405,7 @@ suite('files from addresses', () => {
     assert.equal((await root().post('/config/system/config', limit)).status, 200)
     for (const path of ['/large.bin', '/noDeadline.bin']) {
       const { status, body } = await rput({ url: web.url + path })
-      assert.deepEqual([status, body.code], [413, 'FileLimitExceeded'], path)
+      assert.deepEqual([status, body.code], [400, 'FileLimitExceeded'], path)
     }
     await root().post('/config/system/config', { produce_config: { value: { uploadmaxfilesize: '0' } } })
     await root().post('/user', [{ user: { login: 'visitor' }, _password: 'visitor' }])

@@ -78,7 +78,7 @@ test('what uploads announce is no more than a file may have, than there is room 
   // Also where the name does not say yet what it is.
   for (const name of ['scan.jpg', 'scan']) {
     const large = await begin(svc, 'greedy', 10 ** 15 - 1, name)
-    assert.deepEqual([large.status, large.code, large.parameters], [413, 'FileLimitExceeded', { bytes: 100_000_000 }])
+    assert.deepEqual([large.status, large.code, large.parameters], [413, 'PayloadTooLarge', { bytes: 100_000_000 }])
   }
   assert.equal((await begin(svc, 'greedy', 100_000_000)).status, 201)
   const more = await begin(svc, 'greedy', 100_000_000)

@@ -235,7 +235,7 @@ suite('uploads', () => {
     assert.equal(await leftovers(), 0)
   })
 
-  test('LIM-013 limits by class and instance, 0 for the wider one or none: 413, before the body where it says how long it is', async () => {
+  test('LIM-013 limits by class and instance, 0 for the wider one or none: FileLimitExceeded, before the body where it says how long it is', async () => {
     const settings = (value: object) => root().post('/config', { system: { config: { produce_config: { value } } } })
     for (const page of ['files.md', 'administration.md']) assertNamed(page, ['uploadmaxfilesize'])
     try {
@@ -247,7 +247,7 @@ suite('uploads', () => {
       const image = { name: 'a.jpg', content: await picture(100, 100) }
       assert.equal((await upload(svc, 'root', [image])).status, 200, 'the limit of the class goes before the other')
       const large = await upload(svc, 'root', [{ name: 'a.bin', content: randomBytes(3000) }])
-      assert.deepEqual([large.status, large.body.code, large.body.parameters.bytes], [413, 'FileLimitExceeded', 2000])
+      assert.deepEqual([large.status, large.body.code, large.body.parameters.bytes], [400, 'FileLimitExceeded', 2000])
       const zero = { uploadmaxfilesize: '0', uploadenabledextensions: ['jpg'] }
       assert.equal((await settings({ uploadmaxfilesize: '2KB', classes: { image: zero } })).status, 200)
       assert.equal((await upload(svc, 'root', [image])).body.parameters.bytes, 2000, 'that of the instance')
@@ -262,7 +262,7 @@ suite('uploads', () => {
         headers: { ...(await bearer()), 'content-type': 'application/octet-stream', 'content-length': '999999999' },
         payload: Readable.from([Buffer.from('only this')]),
       })
-      assert.equal(unread.statusCode, 413)
+      assert.deepEqual([unread.statusCode, unread.json().code], [400, 'FileLimitExceeded'])
       assert.equal((await settings({ uploadallowunknown: false })).status, 200)
       assert.equal((await upload(svc, 'root', [{ name: 'a.bin', content: randomBytes(30) }])).body.code, 'UploadError')
     } finally {
@@ -391,6 +391,9 @@ suite('uploads', () => {
       400,
     )
     assert.equal((await uma.post(path, { filename: '..' })).body.code, 'EasInvalidFilename')
+    const nothing = await uma.post(path, { other: 'x' })
+    assert.deepEqual([nothing.status, nothing.body.code], [400, 'ServerGeneric'])
+    assert.equal((await uma.post(path, {}, { permission_check_only: true })).status, 200, 'it only asks')
   })
 
   test('EVENT-054 EVENT-058 the log says what was uploaded and downloaded, each in a group of its own', async () => {

@@ -305,6 +305,34 @@ suite('recipes of plugins in mappings', () => {
     await set({ mapping_image_import: null, mapping_image_import_recipe_configs: null })
   })
 
+  test('OTAPI-008 OT-005 an object type keeps recipes beside a real mapping for imports, and beside nothing else', async () => {
+    const { id } = await made({})
+    const photo = async () =>
+      (await root().get('/objecttype')).body.find(({ objecttype }: Json) => objecttype.name === 'photo').objecttype
+    const save = async (fields: object) => {
+      const { _id, _version } = await photo()
+      return root().post('/objecttype', [{ objecttype: { _id, _version: _version + 1, ...fields } }])
+    }
+    const mapping_image_import_recipe_configs = { [name]: { params: { words: 9 } } }
+    const { mapping_image_import: standard } = await photo()
+    for (const beside of [{ mapping_image_import: 'none' }, { mapping_image_import: 999_999 }]) {
+      const refused = await save({ ...beside, mapping_image_import_recipe_configs })
+      assert.equal(refused.status, 400, JSON.stringify(beside))
+    }
+    assert.deepEqual(
+      [(await photo()).mapping_image_import, 'mapping_image_import_recipe_configs' in (await photo())],
+      [standard, false],
+    )
+    const saved = await save({ mapping_image_import: id, mapping_image_import_recipe_configs })
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    for (const shown of [saved.body[0].objecttype, await photo()]) {
+      assert.equal(shown.mapping_image_import, id)
+      assert.deepEqual(shown.mapping_image_import_recipe_configs, mapping_image_import_recipe_configs)
+    }
+    const cleared = await save({ mapping_image_import: null, mapping_image_import_recipe_configs: null })
+    assert.equal(cleared.status, 200, JSON.stringify(cleared.body))
+  })
+
   test('parameters that a recipe does not have, or not like that, are refused by name wherever they are said', async () => {
     const id = await sent()
     const wrong: [params: object, parameter: string][] = [

@@ -268,7 +268,7 @@ suite('mappings', () => {
     assert.equal((await set(await current().then(({ _version, ...rest }) => rest))).status, 200)
   })
 
-  test('OTAPI-008 OT-005 recipes only with a real mapping for imports, and only those that it takes', async () => {
+  test('recipes only with a real mapping for imports, and only those that it takes', async () => {
     const id = await mapping(archive.svc, [])
     const current = async () => (await root().get(`/objecttype/${table}`)).body[0].objecttype
     const set = async (fields: object) =>

@@ -71,6 +71,20 @@ describe('db_info/create', () => {
     assert.deepEqual(named(all), ['work'])
     assert.deepEqual(ok(await create(people.reader, { objecttype: 'work' })), { _available_objecttypes: [found] })
     assert.deepEqual(ok(await create(people.stranger))._available_objecttypes, [])
+    // With tags, only where an object can have them; with a pool, only there.
+    const [plain, , , off] = ids(tags)
+    const where = async (body: object) => ok(await create(people.reader, body))._available_objecttypes
+    const places = async (body: object): Promise<number[]> =>
+      (await where(body)).flatMap((type: Json) => type.pool_ids).sort()
+    for (const objecttype of [undefined, 'work']) {
+      assert.deepEqual(await places({ objecttype, tag_ids: [] }), [pools.open, pools.limited].sort())
+      assert.deepEqual(await places({ objecttype, tag_ids: [plain] }), found.pool_ids)
+      assert.deepEqual(code(await create(people.reader, { objecttype, tag_ids: [99_999] })), [400, 'TagNotFound'])
+    }
+    assert.deepEqual(await where({ tag_ids: [off] }), [])
+    assert.deepEqual(await where({ pool_id: pools.tagged }), [{ ...found, pool_ids: [pools.tagged] }])
+    for (const pool_id of [pools.closed, 99_999]) assert.deepEqual(await where({ pool_id }), [])
+    assert.deepEqual(named(ok(await create(people.root, { pool_id: pools.open }))._available_objecttypes), ['work'])
     const ofRoot = ok(await create(people.root))._available_objecttypes
     assert.deepEqual(named(ofRoot).sort(), ['loan', 'person', 'place', 'topic', 'work'])
   })

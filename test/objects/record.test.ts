@@ -108,6 +108,17 @@ test('OBJ-003 _system_object_id is chosen by the client with version 1, and stay
   assert.deepEqual((await root().get(`/db/person/_all_fields/system_object_id/${id + 1}`)).body, [])
 })
 
+test('an id that leaves the counter no room is refused by its name', async () => {
+  const last = Number.MAX_SAFE_INTEGER
+  for (const [name, block, rest] of [
+    ['_id', { _id: last }, {}],
+    ['_system_object_id', {}, { _system_object_id: last }],
+  ] as const) {
+    const { status, body } = await root().post('/db/person', [payload('person', { name: 'x', ...block }, rest)])
+    assert.deepEqual([status, body.code, body.parameters.name], [400, 'InvalidValue', name])
+  }
+})
+
 test('OBJ-005 _uuid is text that one object has, _created the time of its creation', async () => {
   const since = Date.now()
   const [one, two] = await save('person', [payload('person', { name: 'One' }), payload('person', { name: 'Two' })])

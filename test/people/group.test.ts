@@ -293,6 +293,12 @@ test('READ-034 READ-035 READ-036 READ-037 READ-038 READ-039 groups are listed, m
     await names(root(), { type: 'native', limit: 1, offset: 1 }),
     (await names(root(), { type: 'native' })).slice(1, 2),
   )
+  const [natives, systems] = [await names(root(), { type: 'native' }), await names(root(), { type: 'system' })]
+  assert.ok(natives.length > 0 && systems.includes('all') && !natives.some((name: string) => systems.includes(name)))
+  for (const type of ['native,system', 'system, native']) {
+    assert.deepEqual((await names(root(), { type })).toSorted(), [...natives, ...systems].toSorted(), type)
+  }
+  assert.deepEqual(await code(root().get('/group', { type: 'native,other' })), [400, 'ServerGeneric'])
   const unauthenticated = await svc.as(null).get('/group')
   assert.deepEqual([unauthenticated.status, unauthenticated.body], [200, []])
   await assertDocumented(svc, 'get /group', ['limit', 'offset', 'type'], 'administration.md')

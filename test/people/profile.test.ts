@@ -194,4 +194,18 @@ suite('profiles', () => {
       assert.ok((await send('manager', method, { skip_constraints: 'true' })).status >= 400)
     }
   })
+
+  test('skip_constraints of root takes addresses of any form, which then get no mail', async () => {
+    const old = { user: { login: 'old', email: 'Büro, 2. Stock' } }
+    for (const query of [{}, { skip_constraints: 'false' }] as Record<string, string>[]) {
+      const refused = await svc.as('root').post('/user', [old], query)
+      assert.deepEqual([refused.status, refused.body.code], [400, 'UserEmailMalformed'])
+    }
+    const [saved] = (await svc.as('root').post('/user', [old], { skip_constraints: 'true' })).body
+    assert.equal(saved.user.email, old.user.email)
+    assert.equal((await svc.as('root').get(`/user/${saved.user._id}`)).body[0].user.email, old.user.email)
+    const twice = { user: { login: 'older', email: old.user.email } }
+    const taken = await svc.as('root').post('/user', [twice], { skip_constraints: 'true' })
+    assert.deepEqual([taken.status, taken.body.code], [409, 'UserDuplicateEmail'])
+  })
 })

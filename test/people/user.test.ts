@@ -257,6 +257,13 @@ test('a user is deleted, archived or asked about, as the request or the configur
     archive.map((one: Json) => one.user.login),
     ['leaving'],
   )
+  // Among the changed ones are archived ones, unless the word `null` says that none is wanted.
+  const changed = async (query: Record<string, string>) =>
+    (await root().get('/user', { changed_since: '2020-01-01', limit: 1000, ...query })).body
+      .map((one: Json) => one.user.login)
+      .includes('leaving')
+  assert.deepEqual([await changed({}), await changed({ archived_since: 'null' })], [true, false])
+  assert.equal((await root().get('/user', { archived_since: 'none' })).status, 400)
 
   assert.equal((await root().delete(path, undefined, { delete_policy: 'unarchive' })).status, 200)
   assert.equal((await root().delete(path, undefined, { delete_policy: 'unarchive' })).status, 400)

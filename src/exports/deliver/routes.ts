@@ -90,6 +90,7 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
           ...errors,
           'FileVersionNotAvailable',
           'PreconditionFailed',
+          'RangeNotSatisfiable',
           'ResourceNotFound',
           'UrlParameterNotSupported',
           'TooManyHeavyRequests',

@@ -31,7 +31,14 @@ export function registerArchiveRoutes(http: HttpApp, { files }: { files: Pick<Fi
     config: {
       access: 'optional',
       writes: false,
-      errors: ['InsufficientRights', 'PreconditionFailed', 'ResourceNotFound', 'ServerGeneric', 'ServiceUnavailable'],
+      errors: [
+        'InsufficientRights',
+        'PreconditionFailed',
+        'RangeNotSatisfiable',
+        'ResourceNotFound',
+        'ServerGeneric',
+        'ServiceUnavailable',
+      ],
     },
     compress: false,
     handler: async (request, reply) => {

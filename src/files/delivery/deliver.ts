@@ -46,12 +46,10 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
   const version: Content = { ...delivery.version, size }
   const range = wantedRange(request, version, tag, delivery.mostSkipped)
   if (range === 'none') {
-    reply.removeHeader('Content-Disposition')
-    return reply
-      .status(416)
-      .header('Content-Range', `bytes */${version.size}`)
-      .header('Content-Type', 'text/plain; charset=utf-8')
-      .send('The range lies behind the end.\n')
+    // What is said of the content is not said of the refusal.
+    for (const name of ['Content-Disposition', 'ETag', 'Last-Modified', 'Cache-Control']) reply.removeHeader(name)
+    reply.header('Content-Range', `bytes */${version.size}`)
+    throw new AppError('RangeNotSatisfiable', { size: version.size })
   }
   const part = range === 'whole' ? undefined : range
   const length = part ? part.end - part.start + 1 : version.size

@@ -42,5 +42,4 @@ export const binary = {
 export const partialResponses = {
   206: { description: 'A part of it, for a `Range`.', content: binary },
   304: Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' }),
-  416: { description: 'The range lies behind the end.', content: { 'text/plain': { schema: Type.String() } } },
 }

@@ -254,6 +254,8 @@ export function createDelivery(options: DeliveryOptions) {
         log({ ...about, type: 'FILE_DOWNLOAD', info: { file: info, bytes_count: bytes, statuscode, url, ...params } })
       },
       failed(error: Error): void {
+        // The client asked for what is not there; the file can be had.
+        if (error instanceof AppError && error.code === 'RangeNotSatisfiable') return
         log({ ...about, type: 'FILE_DOWNLOAD_ERROR', info: { file: info, error: error.message, ...params } })
       },
     }

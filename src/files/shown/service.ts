@@ -1,6 +1,6 @@
 import type { BaseConfig } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Shares } from '../../platform/memory/shares.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../../rights/service.ts'
@@ -311,6 +311,9 @@ export function createRecords({
         const [known] = await load(tx, caller, [id])
         if (!known?.access.change) throw new AppError('InsufficientRights')
         if (checkOnly) return
+        if (change.filename === undefined && change.reference === undefined) {
+          throw badRequest('The body needs filename or reference.', { name: 'body' })
+        }
         const filepath = change.filename === undefined ? null : cleanFileName(change.filename)
         await store.changeFile(tx, id, { filepath, reference: change.reference?.normalize('NFC') ?? change.reference })
         if (filepath !== null) await changed(tx, [id])

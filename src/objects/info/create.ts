@@ -11,13 +11,13 @@ import type { CreateInfo, CreateInfoBody } from './schema.ts'
 export function createInfo(choices: Choices, rights: CallerRights, body: CreateInfoBody): CreateInfo {
   const { model } = choices
   if (body.objecttype === undefined) {
-    const types = [...model.objecttypes.values()].flatMap((table) => creatable(choices, rights, table) ?? [])
+    const types = [...model.objecttypes.values()].flatMap((table) => creatable(choices, rights, table, body) ?? [])
     return { _available_objecttypes: types }
   }
   const table = namedType(model, body.objecttype)
   const pool = namedPool(choices, rights, table, body.pool_id)
   if (table.poolLink && pool === null) {
-    const found = creatable(choices, rights, table)
+    const found = creatable(choices, rights, table, body)
     if (!found) throw noMasks(table, null)
     return { _available_objecttypes: [found] }
   }
@@ -35,17 +35,34 @@ export function createInfo(choices: Choices, rights: CallerRights, body: CreateI
   }
 }
 
-/** The type with the pools in which the caller may create with some mask and some tags; null: nowhere. */
-function creatable(choices: Choices, rights: CallerRights, table: Table) {
+/**
+ * The type with the pools in which the caller may create with some mask, and with the tags that are sent or else some; null: nowhere.
+ * A pool that is sent is the only one.
+ * @throws {AppError} `TagNotFound`
+ */
+function creatable(choices: Choices, rights: CallerRights, table: Table, { pool_id: only, tag_ids: sent }: Wanted) {
   const may = (pool: number | null): boolean => {
-    const tags = table.hasTags ? null : []
+    const tags = table.hasTags ? (sent ?? null) : []
+    if (tags !== null && !areEnabled(choices, table, pool, tags)) return false
     const limits = rights.masksToCreate(table.id, pool, tags)
     if (limits === 'none') return false
     return choices.masks(table, pool).some((mask) => usable(choices, rights, mask, { pool, tags, limits }))
   }
-  const pools = table.poolLink ? rights.poolIds().filter(may) : []
-  if (table.poolLink ? pools.length === 0 : !may(null)) return null
+  const known = only === undefined || only === null ? rights.poolIds() : rights.poolIds().filter((id) => id === only)
+  const pools = table.poolLink ? known.filter(may) : []
+  if (table.poolLink ? pools.length === 0 : typeof only === 'number' || !may(null)) return null
   return { _id: table.id, name: table.name, pool_ids: [...pools] }
+}
+
+type Wanted = Pick<CreateInfoBody, 'pool_id' | 'tag_ids'>
+
+/** Whether an object in this pool can have all these tags. @throws {AppError} `TagNotFound` */
+function areEnabled({ deps }: Choices, table: Table, pool: number | null, tags: readonly number[]): boolean {
+  const snapshot = deps.tags.snapshot()
+  const missing = tags.find((id) => !snapshot.has(id))
+  if (missing !== undefined) throw new AppError('TagNotFound', { field: 'tag_ids', tag: missing })
+  const available = deps.tags.available(table.id, pool) ?? snapshot
+  return tags.every((id) => available.get(id)?.enabled)
 }
 
 /** Pool and tags (null: any tags) of the new object, and the masks that grants give there. */

@@ -5,8 +5,8 @@ import type { FindPeople } from '../../rights/service.ts'
 import type { OwnerRef } from './request/refs.ts'
 
 /**
- * Users and groups named as owners, by reference object; absent: there is no such one that the actor may read. A constant number of
- * statements.
+ * Users and groups named as owners, by reference object; absent: there is no such one that the actor may read. They are kept until the
+ * transaction ends. A constant number of statements.
  */
 export async function findOwners(
   principals: { find: FindPeople },
@@ -28,6 +28,7 @@ export async function findOwners(
       groupIds: ids('group'),
       groupReferences: references('group'),
       namedBy: { actor, userIds: [], groupIds: [] },
+      kept: 'all',
     },
     [],
   )

@@ -50,7 +50,8 @@ function poolOf({ deps, rights }: SaveContext, item: Item, ref: NamedRef): numbe
   const found = id === undefined ? deps.pools.byReference(reference ?? '') : deps.pools.byId(id)
   const same = id !== undefined && id === item.current?.poolId
   if (found?.holdsObjects && (same || rights.knowsPool(found.id))) return found.id
-  throw new AppError('PoolNotFound', { name: ref.place, ...named(ref) })
+  const message = `${ref.place}: there is no such pool, or it holds no objects`
+  throw new AppError('PoolNotFound', { name: ref.place, ...named(ref) }, { message })
 }
 
 function named(ref: NamedRef): Record<string, unknown> {

@@ -49,7 +49,7 @@ export function createGroupService(deps: GroupDependencies) {
     /** A page of the groups that the actor may read, by id; none for a caller without user (AUTH-014). */
     async list(actor: Actor | null, { limit, offset, type }: GroupQuery): Promise<GroupOutput[]> {
       if (!actor) return []
-      const groups = await store.listGroups(db, { limit, offset, type: type || null, reader: readerOf(actor) })
+      const groups = await store.listGroups(db, { limit, offset, types: typesIn(type), reader: readerOf(actor) })
       return render(db, actor, groups)
     },
 
@@ -148,4 +148,14 @@ export function createGroupService(deps: GroupDependencies) {
 
 function unknownGroup(id: number): AppError {
   return badRequest('There is no group with this id.', { name: 'group', _id: id })
+}
+
+/** The types that a list is limited to; null: all. @throws {AppError} `ServerGeneric` with the name of an unknown one */
+function typesIn(text: string | undefined): string[] | null {
+  if (text === undefined || text === '') return null
+  const types = text.split(',').map((type) => type.trim())
+  const unknown = types.find((type) => type !== 'native' && type !== 'system')
+  if (unknown !== undefined)
+    throw badRequest('type is not a group type', { name: 'type', value: unknown.slice(0, 100) })
+  return types
 }

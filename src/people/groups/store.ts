@@ -53,18 +53,18 @@ export interface Reader {
 export interface GroupFilter {
   limit: number
   offset: number
-  type: string | null
+  types: readonly string[] | null
   /** Null: may read everything. */
   reader: Reader | null
 }
 
 /** A page of groups by id. */
-export async function listGroups(db: Queryable, { limit, offset, type, reader }: GroupFilter): Promise<StoredGroup[]> {
+export async function listGroups(db: Queryable, { limit, offset, types, reader }: GroupFilter): Promise<StoredGroup[]> {
   const { rows } = await db.query<StoredGroup>(
     `select ${columns} from "group" t
-     where ($1::text is null or t.type = $1) and ($2 or ${groupReadable('$3', '$4', '$5')})
+     where ($1::text[] is null or t.type = any($1)) and ($2 or ${groupReadable('$3', '$4', '$5')})
      order by t.id limit $6 offset $7`,
-    [type, reader === null, reader?.principals ?? [], reader?.userId ?? 0, reader?.groupIds ?? [], limit, offset],
+    [types, reader === null, reader?.principals ?? [], reader?.userId ?? 0, reader?.groupIds ?? [], limit, offset],
   )
   return rows
 }

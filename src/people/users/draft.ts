@@ -24,9 +24,16 @@ export type UserDraft = Omit<
 const reservedReference = /^(system:|:)/
 
 /** Applies the input to the stored user, or to an empty one. @throws {AppError} with the path and the reason */
-export function draftUser({ user }: UserInput, stored: StoredUser | null, path: string, now: Date): UserDraft {
+export function draftUser(
+  { user }: UserInput,
+  stored: StoredUser | null,
+  path: string,
+  now: Date,
+  { anyEmail = false }: { anyEmail?: boolean } = {},
+): UserDraft {
   const login = textOf(user.login, stored?.login ?? null)
-  const email = emailOf(textOf(user.email, stored?.email ?? null), stored, `${path}.user.email`)
+  const email = textOf(user.email, stored?.email ?? null)
+  if (!anyEmail) assertEmail(email, stored, `${path}.user.email`)
   const type = typeOf(user.type, stored, `${path}.user.type`)
   const reference = referenceOf(textOf(user.reference, stored?.reference ?? null), stored, `${path}.user.reference`)
   const profile = profileOf(userProfileFields, user, stored?.profile)
@@ -84,10 +91,9 @@ function assertLogin(login: string | null, email: string | null, type: UserType,
 }
 
 /** A malformed address that is stored already (from an import) does not block other changes. */
-function emailOf(email: string | null, stored: StoredUser | null, path: string): string | null {
+function assertEmail(email: string | null, stored: StoredUser | null, path: string): void {
   if (email !== null && email !== stored?.email && !isMailbox(email))
     throw new AppError('UserEmailMalformed', { path, email })
-  return email
 }
 
 function referenceOf(given: string | null, stored: StoredUser | null, path: string): string | null {

@@ -18,7 +18,11 @@ const SaveQuery = Type.Object({
   confirm: Type.Optional(
     Type.Literal('ignore_password_requirements', { description: 'Save a weak password all the same.' }),
   ),
-  skip_constraints: Type.Optional(Type.Boolean({ description: 'needs system.root' })),
+  skip_constraints: Type.Optional(
+    Type.Boolean({
+      description: 'neither rules for passwords nor the form of email addresses are checked; needs system.root',
+    }),
+  ),
 })
 
 const DeleteQuery = Type.Object({

@@ -35,7 +35,7 @@ import * as store from './store.ts'
 export interface SaveOptions {
   /** Accept passwords that break the rules: the answer to the 202. */
   ignorePasswordRequirements: boolean
-  /** Do not check the rules for passwords; for imports by root. */
+  /** Do not check the rules for passwords and the form of email addresses; for imports by root. */
   skipConstraints: boolean
 }
 
@@ -70,7 +70,7 @@ export async function saveUsers(
   if (!actor.isRoot) await findRights(deps.db, actor, items)
   try {
     return await deps.db.transaction(async (tx) => {
-      const saved = await write(deps, actor, items, tx)
+      const saved = await write(deps, actor, items, options, tx)
       await alongside(tx)
       return saved
     })
@@ -101,10 +101,16 @@ function checkPasswords(
   return [confirmTask({ title: 'Password', message, name: 'confirm', value: 'ignore_password_requirements' })]
 }
 
-async function write(deps: UserDependencies, actor: Actor, items: readonly Item[], tx: Tx): Promise<SaveResult> {
+async function write(
+  deps: UserDependencies,
+  actor: Actor,
+  items: readonly Item[],
+  { skipConstraints: anyEmail }: SaveOptions,
+  tx: Tx,
+): Promise<SaveResult> {
   await loadStored(deps, actor, items, tx)
   const now = deps.clock()
-  const drafts = items.map((item) => draftUser(item.input, item.stored, item.path, now))
+  const drafts = items.map((item) => draftUser(item.input, item.stored, item.path, now, { anyEmail }))
   for (const [index, item] of items.entries()) assertPasswordFits(item, drafts[index]?.type)
   const owners = ownersOf(items)
   const groups = groupsNamed(items)

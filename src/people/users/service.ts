@@ -103,7 +103,8 @@ export function createUserService(deps: UserDependencies) {
         groupIds:
           query.group_ids === undefined ? null : await groupsKnownTo(actor, idsOf(query.group_ids, 'group_ids')),
         changedSince: dateOf(query.changed_since, 'changed_since'),
-        archivedSince: dateOf(query.archived_since, 'archived_since'),
+        archivedSince: query.archived_since === 'null' ? null : dateOf(query.archived_since, 'archived_since'),
+        withoutArchived: query.archived_since === 'null',
         reader: readerOf(actor),
       })
       return render(db, actor, users)

@@ -79,6 +79,8 @@ export interface UserFilter {
   groupIds: readonly number[] | null
   changedSince: Date | null
   archivedSince: Date | null
+  /** No archived users, not even among those that were changed. */
+  withoutArchived: boolean
   /** Only users that this user may read; null: all users. */
   reader: { userId: number; principals: readonly string[] } | null
 }
@@ -93,7 +95,7 @@ export async function listUsers(db: Queryable, filter: UserFilter): Promise<Stor
          or exists (select from "group" g where g.id = any($3) and t.type = any(g.member_types)))
        and ($4::timestamptz is null or t.updated_at >= $4)
        and case when $5::timestamptz is not null then t.archived_at >= $5
-             else t.archived_at is null or $4::timestamptz is not null end
+             else t.archived_at is null or ($4::timestamptz is not null and not $11) end
        and ($6 or ${userReadable('$7', '$8')})
      order by t.id limit $9 offset $10`,
     [
@@ -107,6 +109,7 @@ export async function listUsers(db: Queryable, filter: UserFilter): Promise<Stor
       filter.reader?.userId ?? 0,
       filter.limit,
       filter.offset,
+      filter.withoutArchived,
     ],
   )
   return rows

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, badRequest, errorBody } from '../errors.ts'
 import { unavailabilityBehind } from '../postgres/failures.ts'
+import { type SchemaFailure, schemaRefusal } from './schema-refusal.ts'
 import type { Surface } from './surface.ts'
 
 /** Seconds for `Retry-After` when a resource is not available and no better value is known. */
@@ -49,7 +50,7 @@ interface FastifyFailure {
   code?: string
   statusCode?: number
   message?: string
-  validation?: { instancePath: string; message?: string; params?: Record<string, unknown> }[]
+  validation?: SchemaFailure[]
   validationContext?: string
 }
 
@@ -57,11 +58,7 @@ interface FastifyFailure {
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const failure = error as FastifyFailure
-  if (failure.validation) {
-    const first = failure.validation[0]
-    const place = `${failure.validationContext ?? 'request'}${first?.instancePath ?? ''}`
-    return badRequest(`${place} ${first?.message ?? 'is wrong'}`, { name: place, ...first?.params })
-  }
+  if (failure.validation) return schemaRefusal(failure.validation, failure.validationContext ?? 'request')
   if (failure.statusCode === 413) return new AppError('PayloadTooLarge', {}, { cause: error })
   if (failure.statusCode === 415) return new AppError('UnsupportedMediaType', {}, { cause: error })
   if (failure.statusCode === 503) return new AppError('ServiceUnavailable', {}, { cause: error })

@@ -121,11 +121,9 @@ export function createPresetService(deps: PresetDeps) {
       return (await store.listPresets(db, context)).map(renderPreset)
     },
 
-    /** @throws {AppError} `LookupNotFound` */
+    /** The preset as a list of one; an unknown one is an empty list, as clients of the interface expect. */
     async read(context: PresetContext, id: number): Promise<PresetOutput[]> {
-      const presets = await store.findPresets(db, context, [id])
-      if (presets.length === 0) throw unknownPreset(id, 'presetId')
-      return presets.map(renderPreset)
+      return (await store.findPresets(db, context, [id])).map(renderPreset)
     },
 
     /** Creates and updates presets, all or none, together with the grants that are made from them. */
@@ -170,12 +168,12 @@ export function createPresetService(deps: PresetDeps) {
       })
     },
 
-    /** Deletes a preset and the grants made from it; if there are any, asks first. @throws {AppError} `LookupNotFound` */
+    /** Deletes a preset and the grants made from it; if there are any, asks first. An unknown preset is as good as deleted. */
     async remove(actor: Actor, context: PresetContext, id: number, confirmed: boolean): Promise<Removal> {
       requireRight(actor, managePresets)
       return db.transaction(async (tx): Promise<Removal> => {
         const [preset] = await store.lockPresets(tx, context, [id])
-        if (!preset) throw unknownPreset(id, 'presetId')
+        if (!preset) return { kind: 'done' }
         const count = confirmed ? 0 : await use.count(tx, id)
         if (count > 0) return { kind: 'confirm', tasks: [removalTask(preset, count)] }
         await use.remove(tx, id)

@@ -77,7 +77,7 @@ function streamedBody({ schema, config }: RouteOptions): OpenApiOperation['reque
 
 function answersOf({ schema }: RouteOptions, components: Components): Record<string, OpenApiResponse> {
   const given = Object.entries((schema?.response ?? {}) as Record<string, JsonSchema & { content?: object }>)
-  const answers = given.filter(([status]) => /^(101|[23]|416)/.test(status))
+  const answers = given.filter(([status]) => /^(101|[23])/.test(status))
   if (answers.length === 0) return { 200: { description: 'Done.' } }
   return Object.fromEntries(
     answers.map(([status, answer]) => {

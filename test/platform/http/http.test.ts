@@ -157,6 +157,29 @@ suite('HTTP', () => {
       request_id: headers['x-request-id'],
     })
     assert.ok(body.error.length > 10)
+    // Packages and parameters of the specification's examples.
+    const root = svc.as('root')
+    const named = { export: { type: 'export', name: 'one of its name', search: {} } }
+    assert.equal((await root.post('/export', named)).status, 200)
+    const { _id } = (await root.post('/group', [{ group: { name: 'versioned' } }])).body[0].group
+    for (const [answer, code, from, parameters] of [
+      [await root.post('/export', named), 'ExportDuplicateName', 'export', { name: named.export.name }],
+      [
+        await root.post('/group', [{ group: { _id, _version: 7 } }]),
+        'VersionMismatch',
+        'ferrors',
+        { got: 7, expected: 1 },
+      ],
+      [
+        await root.get('/user', { include_password: 'true' }),
+        'UrlParameterNotSupported',
+        'ferrors',
+        { param: 'include_password' },
+      ],
+    ] as const) {
+      assert.deepEqual([answer.body.code, answer.body.package, answer.body.statuscode], [code, from, answer.status])
+      for (const [name, value] of Object.entries(parameters)) assert.equal(answer.body.parameters[name], value, name)
+    }
   })
 
   test('SVC-002 endpoints stand under their own prefix only', async () => {
@@ -269,6 +292,27 @@ suite('HTTP', () => {
       assert.deepEqual([status, body.code], [400, 'ServerGeneric'], JSON.stringify(query))
       assert.match(body.message, new RegExp(name))
     }
+  })
+
+  test('a refused choice names all values that are possible', async () => {
+    const formats = ['short', 'standard', 'standard_extended', 'long', 'long_inheritance', 'full', 'full_inheritance']
+    for (const [query, name, choices] of [
+      [{ format: 'fancy' }, 'format', formats],
+      [
+        { merge_linked_objects: 'some' },
+        'merge_linked_objects',
+        ['none', 'in_main_search', 'not_in_main_search', 'all'],
+      ],
+    ] as const) {
+      const { status, body } = await svc.as('root').get('/db/work/_all_fields/1', query)
+      assert.deepEqual([status, body.code, body.parameters.name], [400, 'ServerGeneric', `querystring/${name}`])
+      for (const choice of choices) {
+        assert.ok(body.parameters.allowedValues.includes(choice), choice)
+        assert.ok(body.message.includes(choice), body.message)
+      }
+    }
+    const { body } = await svc.as('root').get('/event/poll/0', { limit: 'many' })
+    assert.equal('allowedValues' in body.parameters, false)
   })
 
   test('a body is not coerced, a query string is', async () => {

@@ -44,6 +44,7 @@ const errors = [
   'RightRequired',
   'UploadError',
   'FileLimitExceeded',
+  'PayloadTooLarge',
   'EasEmptyFilename',
   'EasInvalidFilename',
   'EasNoParentID',

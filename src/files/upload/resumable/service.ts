@@ -65,7 +65,7 @@ export function createResumable(options: ResumableOptions) {
         })
         if (next.done) return
         size += next.value.length
-        if (size > left) throw tooLarge(upload.size)
+        if (size > left) throw tooMuch(upload.size)
         hash.update(next.value)
         yield next.value
       }
@@ -143,9 +143,9 @@ export function createResumable(options: ResumableOptions) {
         const named = typeByName(filename)
         if (named.extension !== '') {
           may.check(named)
-          if (wanted.size > may.most(named)) throw tooLarge(may.most(named))
+          if (wanted.size > may.most(named)) throw tooMuch(may.most(named))
         }
-        if (wanted.size > may.largest) throw tooLarge(may.largest)
+        if (wanted.size > may.largest) throw tooMuch(may.largest)
         await assertParents({ mayChange }, actor, [wanted.parentId])
         const locationId = locations.forOriginals().id
         const free = (await locations.storeOf(locationId).free?.()) ?? Number.POSITIVE_INFINITY
@@ -187,4 +187,9 @@ function conflict({ received }: ResumableUpload): AppError {
 
 async function* joined(there: BlobStore, parts: readonly UploadPart[]): AsyncGenerator<Buffer> {
   for (const { sha256 } of parts) yield* await there.read(sha256)
+}
+
+/** The protocol prescribes status 413 for an upload, and for a piece of it, that is larger than it may be. */
+function tooMuch(bytes: number): AppError {
+  return new AppError('PayloadTooLarge', { bytes }, { message: `The upload has at most ${bytes} bytes.` })
 }

@@ -20,7 +20,7 @@ interface Introduced {
  * files.
  */
 export async function checkFiles(context: SaveContext, items: readonly Item[]): Promise<void> {
-  await resolveReferences(context, items)
+  const named = await resolveReferences(context, items)
   const introduced: Introduced[] = []
   for (const item of items) {
     if (context.yielder.due()) await context.yielder.yield()
@@ -35,19 +35,33 @@ export async function checkFiles(context: SaveContext, items: readonly Item[]): 
       if (taken !== undefined) assertMayTake(context, item, column)
     }
   }
+  await assertLinkable(context, introduced)
+  // Behind the rights: which reference and which number are the same file is for callers who may use it.
+  for (const list of named) assertEachOnce(list)
+}
+
+async function assertLinkable(context: SaveContext, introduced: readonly Introduced[]): Promise<void> {
   if (introduced.length === 0) return
   const ids = [...new Set(introduced.map(({ id }) => id))]
   const linkable = await context.deps.files.linkable(context.tx, context.actor, ids)
   for (const one of introduced) {
     const file = linkable.get(one.id)
-    if (!file) throw noFile(context, one.item, one.column, one.id)
+    if (!file) throw noFile(context, one.item, one.column, { _id: one.id })
     assertMayAdd(context, one, file)
   }
 }
 
-async function resolveReferences({ deps, tx, yielder }: SaveContext, items: readonly Item[]): Promise<void> {
+interface FileList {
+  readonly item: Item
+  readonly column: Column
+  readonly files: readonly FileEntry[]
+}
+
+/** Puts the ids of files in place of their references. Returns the lists that have any. */
+async function resolveReferences(context: SaveContext, items: readonly Item[]): Promise<readonly FileList[]> {
+  const { deps, tx, yielder, rights } = context
   const waiting: { readonly item: Item; readonly column: Column; readonly entry: FileEntry }[] = []
-  const lists: { readonly item: Item; readonly column: Column; readonly files: readonly FileEntry[] }[] = []
+  const lists: FileList[] = []
   for (const item of items) {
     if (yielder.due()) await yielder.yield()
     if (!item.draft) continue
@@ -58,25 +72,36 @@ async function resolveReferences({ deps, tx, yielder }: SaveContext, items: read
       for (const entry of named) waiting.push({ item, column, entry })
     })
   }
-  if (waiting.length === 0) return
+  if (waiting.length === 0) return []
   const references = waiting.map(({ entry }) => entry._reference as string)
   const found = await deps.files.byReference(tx, [...new Set(references)])
-  for (const { entry } of waiting) {
+  for (const { item, column, entry } of waiting) {
+    const reference = entry._reference as string
+    // Root may know which references there are. To others, an early refusal would tell that those before it exist.
+    if (rights.root && !found.has(reference)) throw noFile(context, item, column, { reference })
     // 0 is no file: it is refused like a file that the caller may not add.
-    entry._id = found.get(entry._reference as string) ?? 0
+    entry._id = found.get(reference) ?? 0
     delete entry._reference
   }
-  for (const { item, column, files } of lists) {
-    if (new Set(files.map(({ _id }) => _id)).size === files.length) continue
-    throw invalidValue(`${item.place}.${column.fullName}`, files, 'each file once')
-  }
+  return lists
 }
 
-function noFile({ rights }: SaveContext, item: Item, column: Column, id: number): AppError {
+function assertEachOnce({ item, column, files }: FileList): void {
+  if (new Set(files.map(({ _id }) => _id)).size === files.length) return
+  throw invalidValue(`${item.place}.${column.fullName}`, files, 'each file once')
+}
+
+function noFile(
+  { rights }: SaveContext,
+  item: Item,
+  column: Column,
+  sought: { readonly _id: number } | { readonly reference: string },
+): AppError {
   const field = column.fullName
   if (rights.root) {
-    const message = `${item.place}: there is no file ${id || 'of this reference'} for ${field}`
-    return new AppError('LookupNotFound', { name: item.place, field, _id: id }, { message })
+    const which = '_id' in sought ? sought._id : `of the reference ${sought.reference.slice(0, 100)}`
+    const message = `${item.place}: there is no file ${which} for ${field}`
+    return new AppError('LookupNotFound', { name: item.place, field, ...sought }, { message })
   }
   return new AppError(
     'ObjectInsufficientRights',

@@ -120,7 +120,7 @@ export async function claimIds(tx: Tx, wanted: ReadonlyMap<string, number>): Pro
   for (const [sequence, highest] of wanted) {
     if (highest > Number.MAX_SAFE_INTEGER - 1_000_000_000) {
       throw new AppError('InvalidValue', {
-        name: sequence,
+        name: sequence === 'system_object_id_seq' ? '_system_object_id' : '_id',
         value: highest,
         expected: 'an id that leaves room for others',
       })

@@ -44,6 +44,7 @@ export { createShareMails } from './shares/mails.ts'
 export { createShares } from './shares/service.ts'
 export { createShareCheck, type ShareCheck } from './sharing/check.ts'
 export { shareChecks } from './sharing/later.ts'
+export { fileColumnNamed, textColumnNamed } from './upload-fields.ts'
 export { collectionsTopic, openShares } from './sharing/snapshot.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
@@ -280,6 +281,7 @@ export function createCollectionService(deps: CollectionDeps) {
     inputs: readonly CollectionInput[],
     placeOf: (index: number) => string,
     options: ShareOptions,
+    first: (tx: Tx) => Promise<void> = async () => {},
   ): Promise<OrTasks<CollectionOutput[]>> {
     for (const [index, { objects: _, _objects: __, ...record }] of inputs.entries())
       assertStorable(record, placeOf(index))
@@ -294,7 +296,10 @@ export function createCollectionService(deps: CollectionDeps) {
     const wanted = await deps.shares.wanted(actor, inputs, placeOf)
     const saved = await orTasks(() =>
       deps.shareMails.withinQuota(actor, (mails) =>
-        db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, options, { pinHashes, wanted, mails })),
+        db.transaction(async (tx) => {
+          await first(tx)
+          return saveIn(tx, actor, inputs, placeOf, options, { pinHashes, wanted, mails })
+        }),
       ),
     )
     if (saved.kind === 'confirm') return saved
@@ -370,8 +375,18 @@ export function createCollectionService(deps: CollectionDeps) {
       return { collection, settings: compiledOf(collection, chains) }
     },
 
-    /** Renames a collection in the named languages. @throws {AppError} */
-    async rename(actor: Actor, id: number, displayname: Localized): Promise<void> {
+    /** Makes a collection with a name below another one; `first` begins its transaction. @throws {AppError} */
+    async makeBelow(
+      actor: Actor,
+      parentId: number,
+      displayname: Localized,
+      first: (tx: Tx) => Promise<void>,
+    ): Promise<void> {
+      await save(actor, [{ collection: { _id_parent: parentId, displayname } }], () => 'body', unasked, first)
+    },
+
+    /** Renames a collection in the named languages; `first` begins its transaction. @throws {AppError} */
+    async rename(actor: Actor, id: number, displayname: Localized, first: (tx: Tx) => Promise<void>): Promise<void> {
       const { version, displayname: before } = await visible(db, actor, id)
       const _version = deps.conventionOf(actor) === 'next' ? version + 1 : version
       await save(
@@ -379,6 +394,7 @@ export function createCollectionService(deps: CollectionDeps) {
         [{ collection: { _id: id, _version, displayname: { ...before, ...displayname } } }],
         () => 'body',
         unasked,
+        first,
       )
     },
 

@@ -6,6 +6,7 @@ import type { CallerRights } from '../rights/service.ts'
 import { linkNamed, namedPool } from './linked-pools.ts'
 import type { CreateObject } from './model.ts'
 import type { CreateObjectInput } from './schema.ts'
+import { fileColumnNamed, textColumnNamed } from './upload-fields.ts'
 
 export interface CreateObjectDeps {
   readonly model: Model
@@ -35,6 +36,7 @@ export function readCreateObject(sent: CreateObjectInput, path: string, deps: Cr
       mask: sent.mask_id,
     })
   }
+  if (table) requireFields(sent, table, path)
   if (table && sent.linked_object_pools) said.linked_object_pools = linkedPools(sent, table, path, deps)
   requireTags(sent, path, deps)
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null && value !== undefined))
@@ -96,6 +98,19 @@ function isKnown(id: number, { pools, rights }: CreateObjectDeps): boolean {
 
 function requirePool(id: unknown, path: string, deps: CreateObjectDeps): void {
   if (typeof id === 'number' && !isKnown(id, deps)) throw new AppError('PoolNotFound', { path, _id: id })
+}
+
+/** A misspelled field would be told at each upload only. */
+function requireFields({ eas_field: file, update_search_field: text }: CreateObjectInput, table: Table, place: string) {
+  const unknown =
+    file && !fileColumnNamed(table, file)
+      ? (['eas_field', file] as const)
+      : text && !textColumnNamed(table, text)
+        ? (['update_search_field', text] as const)
+        : null
+  if (unknown === null) return
+  const [setting, field] = unknown
+  throw new AppError('UnknownField', { path: `${place}.${setting}`, field, objecttype: table.name })
 }
 
 function requireTags({ tags }: CreateObjectInput, path: string, deps: CreateObjectDeps): void {

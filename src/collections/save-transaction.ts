@@ -189,11 +189,13 @@ export function createSaveTransaction(deps: SaveDeps, { check, lists }: SavePart
     await check.settle(tx, actor, { ids: await check.shared(tx, reshared) }, options)
   }
 
+  /** `first` begins the transaction. */
   async function save(
     actor: Actor,
     inputs: readonly CollectionInput[],
     placeOf: (index: number) => string,
     options: ShareOptions,
+    first: (tx: Tx) => Promise<void>,
   ): Promise<OrTasks<number[]>> {
     for (const [index, { objects: _, _objects: __, ...record }] of inputs.entries())
       assertStorable(record, placeOf(index))
@@ -208,7 +210,10 @@ export function createSaveTransaction(deps: SaveDeps, { check, lists }: SavePart
     const wanted = await deps.shares.wanted(actor, inputs, placeOf)
     return orTasks(() =>
       deps.shareMails.withinQuota(actor, (mails) =>
-        db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, options, { pinHashes, wanted, mails })),
+        db.transaction(async (tx) => {
+          await first(tx)
+          return saveIn(tx, actor, inputs, placeOf, options, { pinHashes, wanted, mails })
+        }),
       ),
     )
   }

@@ -37,6 +37,7 @@ export { createShares } from './shares/service.ts'
 export { createShareCheck, type ShareCheck } from './sharing/check.ts'
 export { shareChecks } from './sharing/later.ts'
 export { collectionsTopic, openShares } from './sharing/snapshot.ts'
+export { fileColumnNamed, textColumnNamed } from './upload-fields.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
 export interface CollectionDeps extends SaveDeps {
@@ -119,8 +120,9 @@ export function createCollectionService(deps: CollectionDeps) {
     inputs: readonly CollectionInput[],
     placeOf: (index: number) => string,
     options: ShareOptions,
+    first: (tx: Tx) => Promise<void> = async () => {},
   ): Promise<OrTasks<CollectionOutput[]>> {
-    const saved = await saver.save(actor, inputs, placeOf, options)
+    const saved = await saver.save(actor, inputs, placeOf, options, first)
     if (saved.kind === 'confirm') return saved
     const ids = saved.value
     const stored = new Map((await store.findCollections(db, ids)).map((one) => [one.id, one]))
@@ -194,8 +196,18 @@ export function createCollectionService(deps: CollectionDeps) {
       return { collection, settings: compiledOf(collection, chains) }
     },
 
-    /** Renames a collection in the named languages. @throws {AppError} */
-    async rename(actor: Actor, id: number, displayname: Localized): Promise<void> {
+    /** Makes a collection with a name below another one; `first` begins its transaction. @throws {AppError} */
+    async makeBelow(
+      actor: Actor,
+      parentId: number,
+      displayname: Localized,
+      first: (tx: Tx) => Promise<void>,
+    ): Promise<void> {
+      await save(actor, [{ collection: { _id_parent: parentId, displayname } }], () => 'body', unasked, first)
+    },
+
+    /** Renames a collection in the named languages; `first` begins its transaction. @throws {AppError} */
+    async rename(actor: Actor, id: number, displayname: Localized, first: (tx: Tx) => Promise<void>): Promise<void> {
       const { version, displayname: before } = await visible(db, actor, id)
       const _version = deps.conventionOf(actor) === 'next' ? version + 1 : version
       await save(
@@ -203,6 +215,7 @@ export function createCollectionService(deps: CollectionDeps) {
         [{ collection: { _id: id, _version, displayname: { ...before, ...displayname } } }],
         () => 'body',
         unasked,
+        first,
       )
     },
 

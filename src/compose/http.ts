@@ -4,6 +4,7 @@ import { registerDatamodelRoutes } from '../datamodel/routes.ts'
 import { registerDeepLinkRoutes } from '../deep-links/routes.ts'
 import { registerHotfolderRoutes } from '../drives/hotfolder/routes.ts'
 import { registerDriveRoutes } from '../drives/routes.ts'
+import { driveAliases } from '../drives/service.ts'
 import { driveSurface } from '../drives/surface.ts'
 import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
@@ -120,6 +121,7 @@ export async function composeHttp(
     standstill,
     foreground,
     elsewhere: pageSurface(signIn.pages, api),
+    aliases: driveAliases,
   })
   // Requests see all changes that this process has been notified of. The hook waits for them once, at the beginning of the request.
   http.addHook('onRequest', (_request, _reply, done) => {

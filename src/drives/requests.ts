@@ -17,6 +17,10 @@ export function assertTags({ headers }: FastifyRequest, etag: string | null): vo
   }
 }
 
+/** Whether the request depends on what is there. */
+export const isConditional = ({ headers }: FastifyRequest): boolean =>
+  ['if', 'if-match', 'if-none-match', 'if-unmodified-since'].some((name) => headers[name] !== undefined)
+
 export const ifOf = ({ headers }: FastifyRequest): IfHeader => readIf(headers.if as string | undefined)
 
 /** The seconds of a lock (`Second-600`); the longest allowed time where the header is missing or unreadable. */
@@ -49,15 +53,22 @@ export function destinationOf(request: FastifyRequest, share: string): string[] 
   const header = request.headers.destination
   if (typeof header !== 'string') throw badRequest('MOVE needs the header Destination.', { header: 'Destination' })
   const { key } = request.params as { readonly key: string }
-  const at = header.indexOf(`${share}/${key}/`)
+  // At the address with or without the prefix of the interface.
+  const at = header.indexOf(`${share.slice(share.lastIndexOf('/'))}/${key}/`)
   if (at < 0) throw new AppError('PathConflict')
   return stepsOf(header.slice(at), key)
 }
 
-/** The address of an entry as a path; that of a folder ends with a slash. */
-export function hrefOf({ params }: FastifyRequest, share: string, steps: readonly string[], isFolder: boolean): string {
+/** The address of an entry as a path, below the address that the client has sent; that of a folder ends with a slash. */
+export function hrefOf(
+  { params, originalUrl }: FastifyRequest,
+  share: string,
+  steps: readonly string[],
+  isFolder: boolean,
+): string {
   const { key } = params as { readonly key: string }
-  const path = [share, key, ...steps.map(encodeURIComponent)].join('/')
+  const at = originalUrl.indexOf(`/${key}`)
+  const path = [at < 0 ? share : originalUrl.slice(0, at), key, ...steps.map(encodeURIComponent)].join('/')
   return isFolder ? `${path}/` : path
 }
 

@@ -7,7 +7,7 @@ import type { HttpApp } from '../platform/http/http.ts'
 import { whenClosed } from '../platform/limits/when-closed.ts'
 import type { DriveEntry, DriveFolder, Place } from './model.ts'
 import { patched } from './properties.ts'
-import { beginningOf, destinationOf, hrefOf, ifOf, secondsOf, sendXml, textOf } from './requests.ts'
+import { beginningOf, destinationOf, hrefOf, ifOf, isConditional, secondsOf, sendXml, textOf } from './requests.ts'
 import { type Drive, type DriveService, drivePath } from './service.ts'
 import {
   answerPropfind,
@@ -63,9 +63,10 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
       await drives.announce(upload)
       return reply.status(upload.entry === null ? 201 : 204).send()
     }
-    const ids = await drives.store(upload, { content, bytes: bodyBytes(request) }, request.deadline)
+    const options = { deadline: request.deadline, conditional: isConditional(request) }
+    const { ids, replaced } = await drives.store(upload, { content, bytes: bodyBytes(request) }, options)
     if (ids.length > 0) reply.header('X-Svc-System-Object-Id', ids.map(String))
-    return reply.status(upload.entry?.kind === 'file' ? 204 : 201).send()
+    return reply.status(replaced ? 204 : 201).send()
   }
 
   async function remove(asked: Asked): Promise<FastifyReply> {

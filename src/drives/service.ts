@@ -8,9 +8,10 @@ import type { IngestService, Target } from '../ingest/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { createLocks, type Lockable } from './locks.ts'
 import type { DriveEntry, DriveFile, DriveFolder, Place, Placeholder } from './model.ts'
-import { assertName, distinctNames, nameKey } from './names.ts'
+import { assertName, distinctNames, nameKey, safeName } from './names.ts'
 import { openRoot, type RootDeps } from './roots.ts'
 import * as store from './store.ts'
 
@@ -20,11 +21,14 @@ export { createUploadKeys } from './keys.ts'
 
 export const drivePath = '/api/v1/WebDAV'
 
+/** Drives are also found without the prefix of the interface, as clients of it know them. */
+export const driveAliases = { '/WebDAV/': `${drivePath}/` }
+
 export interface DriveDeps extends RootDeps {
   readonly settings: () => { readonly read_write_access: boolean }
   readonly files: Pick<FileService, 'permission' | 'put' | 'download' | 'downloadable'>
   readonly ingest: Pick<IngestService, 'target' | 'ingest' | 'replace' | 'remove'>
-  readonly collections: Pick<CollectionService, 'save' | 'rename' | 'remove'>
+  readonly collections: Pick<CollectionService, 'makeBelow' | 'rename' | 'remove'>
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
 }
@@ -46,10 +50,19 @@ export interface Upload {
   readonly permission: Awaited<ReturnType<FileService['permission']>>
 }
 
+export interface StoreOptions {
+  readonly deadline: Deadline
+  /** The request depends on what was there before. */
+  readonly conditional: boolean
+}
+
 export type DriveService = ReturnType<typeof createDriveService>
 
 /** Most steps of a path, and most names without a content in one folder. */
 const [mostSteps, mostPlaceholders] = [100, 1000]
+
+/** How often a content is put in place of a file that other requests change at the same time. */
+const mostAttempts = 10
 
 export function createDriveService(deps: DriveDeps) {
   const { db, files, ingest, languages } = deps
@@ -73,8 +86,8 @@ export function createDriveService(deps: DriveDeps) {
     return (language === undefined ? undefined : displayname[language]) ?? String(id)
   }
 
-  async function subfolders(folder: DriveFolder): Promise<DriveFolder[]> {
-    const named = distinctNames(await store.foldersIn(db, folder.id), titleOf)
+  async function subfolders(folder: DriveFolder, q: Queryable = db): Promise<DriveFolder[]> {
+    const named = distinctNames(await store.foldersIn(q, folder.id), titleOf)
     return named.map(({ thing, name }) => folderOf(thing, name))
   }
 
@@ -158,6 +171,41 @@ export function createDriveService(deps: DriveDeps) {
     if (held.some(({ token }) => !tokens.includes(token))) throw new AppError('ResourceLocked')
   }
 
+  /**
+   * Requests that name a folder in the same place take turns until they have committed, so that two of them do not make the same
+   * name twice; answers the folder that has the name by then.
+   */
+  async function folderNamed(tx: Tx, parent: DriveFolder, name: string): Promise<DriveFolder | undefined> {
+    await store.lockNames(tx, parent.id)
+    return (await subfolders(parent, tx)).find((one) => nameKey(one.name) === nameKey(name))
+  }
+
+  /**
+   * Puts another content in place of a file (null: of the one that has the name by now). Another request may change it meanwhile:
+   * the last one counts, unless the request depends on what was there.
+   */
+  async function replaceFile(
+    { actor, parent, name, target }: Upload,
+    given: DriveFile | null,
+    fileId: number,
+    { deadline, conditional }: StoreOptions,
+  ): Promise<{ readonly ids: readonly number[]; readonly replaced: boolean }> {
+    let entry: DriveEntry | null | undefined = given
+    for (let attempts = 1; ; attempts++) {
+      entry ??= (await namesIn(actor, parent)).find((one) => nameKey(one.name) === nameKey(name))
+      if (entry?.kind !== 'file') throw new AppError('PathConflict')
+      try {
+        await ingest.replace(actor, target, entry, fileId, deadline)
+        return { ids: [entry.systemObjectId], replaced: true }
+      } catch (error) {
+        const late = error instanceof AppError && ['VersionMismatch', 'ResourceNotFound'].includes(error.code)
+        if (!late || attempts === mostAttempts) throw error
+        if (conditional) throw new AppError('PreconditionFailed', { header: 'If-Match' }, { cause: error })
+        entry = null
+      }
+    }
+  }
+
   return {
     open,
     find,
@@ -196,30 +244,43 @@ export function createDriveService(deps: DriveDeps) {
       if (!added) throw new AppError('PathConflict', { most: mostPlaceholders })
     },
 
-    /** Stores a content, and adds it to the matching objects; answers their system object ids. @throws {AppError} */
+    /**
+     * Stores a content, and adds it to the matching objects; answers their system object ids, and whether there was a file with
+     * the name. @throws {AppError}
+     */
     async store(
       upload: Upload,
       content: { readonly content: AsyncIterable<Buffer>; readonly bytes: number },
-      deadline: Deadline,
-    ): Promise<number[]> {
+      options: StoreOptions,
+    ): Promise<{ readonly ids: readonly number[]; readonly replaced: boolean }> {
       const { actor, parent, name, entry, target, permission } = upload
       const more = { filenames: [], references: [], parents: [], versions: [] }
       const wish = { produce: () => true, priority: 0 }
       const [record] = await files.put(actor, one({ name, ...content }), permission, more, wish)
       const fileId = record?._id as number
       await store.removePlaceholder(db, parent.id, name)
-      if (entry?.kind === 'file') {
-        await ingest.replace(actor, target, entry, fileId, deadline)
-        return [entry.systemObjectId]
-      }
+      if (entry?.kind === 'file') return replaceFile(upload, entry, fileId, options)
       const ingested = {
         fileId,
         name: record?.original_filename as string,
         bytes: record?.filesize as number,
         path: '',
       }
-      const [outcome] = await ingest.ingest(actor, target, [ingested], { together: true, deadline })
-      return outcome?.objects.map(({ systemObjectId }) => systemObjectId) ?? []
+      let late = false
+      // The save has locked the list of the collection, so another upload of the name is either seen or comes later.
+      const alsoInSave = async (tx: Tx): Promise<void> => {
+        const files = await store.filesIn(tx, parent.id, [target.column.id])
+        late = files.some((one) => one.fileId !== fileId && nameKey(safeName(one.name)) === nameKey(name))
+        if (late) throw new AppError('PathConflict')
+      }
+      try {
+        const [outcome] = await ingest.ingest(actor, target, [ingested], { ...options, together: true, alsoInSave })
+        return { ids: outcome?.objects.map(({ systemObjectId }) => systemObjectId) ?? [], replaced: false }
+      } catch (error) {
+        if (!late) throw error
+        if (options.conditional) throw new AppError('PreconditionFailed', { header: 'If-None-Match' }, { cause: error })
+        return replaceFile(upload, null, fileId, options)
+      }
     },
 
     /** Removes a file from its object, or a placeholder. @throws {AppError} */
@@ -243,8 +304,15 @@ export function createDriveService(deps: DriveDeps) {
       if (entry?.kind === 'folder') return
       if (entry !== null || !parent) throw new AppError('PathConflict')
       assertName(name)
-      const created = { collection: { _id_parent: parent.id, displayname: named(name) } }
-      await deps.collections.save(actor, created, { allow: false, background: false })
+      let late = false
+      const first = async (tx: Tx): Promise<void> => {
+        late = (await folderNamed(tx, parent, name)) !== undefined
+        if (late) throw new AppError('PathConflict')
+      }
+      await deps.collections.makeBelow(actor, parent.id, named(name), first).catch((error: unknown) => {
+        // Another request has made it meanwhile.
+        if (!late) throw error
+      })
     },
 
     /** Renames a folder. @throws {AppError} `PathConflict` for everything else */
@@ -254,8 +322,11 @@ export function createDriveService(deps: DriveDeps) {
       if (to.parent.id !== from.parent.id) throw new AppError('PathConflict')
       if (to.entry && !(to.entry.kind === 'folder' && to.entry.id === folder.id)) throw new AppError('PathConflict')
       assertName(to.name)
-      const displayname = named(to.name)
-      await deps.collections.rename(actor, folder.id, displayname)
+      const { parent, name } = { parent: to.parent, name: to.name }
+      await deps.collections.rename(actor, folder.id, named(name), async (tx) => {
+        const other = await folderNamed(tx, parent, name)
+        if (other && other.id !== folder.id) throw new AppError('PathConflict')
+      })
     },
   }
 

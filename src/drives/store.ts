@@ -49,6 +49,11 @@ export async function foldersIn(q: Queryable, id: number): Promise<DriveRoot[]> 
   return rows
 }
 
+/** Until the transaction ends no other one names folders in this collection. */
+export async function lockNames(tx: Tx, id: number): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, $2))', ['drive folders', id], 'drives-names-lock')
+}
+
 /** Files of the objects in a collection, in the order of the list: only those of the columns, or all. */
 export async function filesIn(
   q: Queryable,

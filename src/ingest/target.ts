@@ -1,4 +1,10 @@
-import { type CollectionUploads, linkNamed, namedPool } from '../collections/service.ts'
+import {
+  type CollectionUploads,
+  fileColumnNamed,
+  linkNamed,
+  namedPool,
+  textColumnNamed,
+} from '../collections/service.ts'
 import type { Column, Model, Table } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { resolveHierarchy } from './hierarchy.ts'
@@ -90,30 +96,21 @@ const noSettings = 'The collection has no upload settings.'
 function matchColumn(table: Table, { update_mode: mode = 'insert', update_search_field: name }: Settings) {
   if (mode === 'insert') return null
   if (!name) throw badRequest('create_object.update_search_field: updates need a field that names files', { name: '' })
-  const column = columnNamed(table, name)
-  if (!column || !textTypes.has(column.type)) throw unknownField(table, 'update_search_field', name)
+  const column = textColumnNamed(table, name)
+  if (!column) throw unknownField(table, 'update_search_field', name)
   return column
 }
-
-const textTypes: ReadonlySet<string> = new Set(['text', 'text_oneline', 'string', 'text_l10n', 'text_l10n_oneline'])
 
 /** Without a name: the only column of files that the object type has. */
 function fileColumn(table: Table, name: string | undefined): Column {
   if (name) {
-    const column = columnNamed(table, name)
-    if (column?.type === 'eas') return column
+    const column = fileColumnNamed(table, name)
+    if (column) return column
     throw unknownField(table, 'eas_field', name)
   }
   const all = [table, ...table.nested].flatMap(({ columns }) => columns.filter(({ type }) => type === 'eas'))
   if (all.length === 1) return all[0] as Column
   throw badRequest('create_object.eas_field: it must be said which field takes the files', { objecttype: table.name })
-}
-
-/** A column of the object type or of its nested tables, by its name in searches, with or without the object type. */
-function columnNamed(table: Table, name: string): Column | undefined {
-  return [table, ...table.nested]
-    .flatMap(({ columns }) => columns)
-    .find(({ fullName }) => fullName === name || fullName === `${table.name}.${name}`)
 }
 
 function unknownField(table: Table, setting: string, name: string): AppError {

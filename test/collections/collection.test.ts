@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { toUser, wireGrant } from '../rights/people.ts'
 import type { Answer, Json } from '../support/client.ts'
+import { assertDocumented, assertNamed } from '../support/documented.ts'
 import { attachService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
 import {
@@ -101,7 +102,6 @@ describe('saving', () => {
         recognize_series: true,
         linked_pool: { pool: { 'lookup:_id': { reference: 'open' } } },
         hierarchy_linked_object: { field: 'note.parent' },
-        eas_field: 'note.image',
         update_search_field: 'note.code',
       },
     }
@@ -127,6 +127,21 @@ describe('saving', () => {
     assert.deepEqual(seen._create_object_compiled, made._create_object_compiled)
     assert.deepEqual(seen._path.at(-1).collection.displayname, fields.displayname)
     assert.equal(ok(await it.reader.get(`/collection/${collection._id}`))._has_children, true)
+    // A field that is not there, or holds something else, is told when it is saved and not only at the uploads.
+    for (const settings of [
+      { eas_field: 'note.image' },
+      { eas_field: 'title' },
+      { update_search_field: 'note.name' },
+      { update_search_field: '_global_object_id' },
+    ]) {
+      const create_object = { objecttype: 'note', ...settings }
+      const refused = await it.reader.post('/collection', { collection: { create_object } })
+      const [[name, field]] = Object.entries(settings) as [[string, string]]
+      assert.deepEqual(
+        [refused.status, refused.body.code, refused.body.parameters.path, refused.body.parameters.field],
+        [400, 'UnknownField', `body.collection.create_object.${name}`, field],
+      )
+    }
     assert.deepEqual(ids(await it.reader.get(`/collection/list/${collection._id}`)), [child._id])
   })
 
@@ -512,6 +527,9 @@ describe('the interface', () => {
       assert.equal(again.collection._version, stored.collection._version + 1)
       assert.deepEqual({ ...again.collection, _version: 1 }, made.collection)
     }
+    for (const operation of ['post /collection', 'put /collection', 'post /collection/{collectionId}'])
+      await assertDocumented(it.svc, operation, ['allow_invalid_acl', 'background_invalid_acl'], 'collections.md')
+    assertNamed('collections.md', Object.keys(sent.collection))
     const cleared = { reference: null, shortname: null, type: null, description: null, create_object: null }
     const { _version: last } = ok(await it.reader.get(`/collection/${_id}`)).collection
     const { collection } = ok(

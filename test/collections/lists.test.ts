@@ -151,6 +151,11 @@ describe('lists', () => {
     })
     ok(await push(_id, entries(0, 1)))
     ok(await splice(_id, { index: 0, count: 1, objects: [] }))
+    // A misspelled name does not empty the list.
+    for (const body of [{}, { object: entries(4) }]) {
+      const unsaid = await it.reader.post(`/collection/objects/${_id}`, body)
+      assert.deepEqual([unsaid.status, unsaid.body.parameters.path], [400, 'objects'])
+    }
     ok(await it.reader.post(`/collection/objects/${_id}`, { objects: entries(4) }))
     ok(await it.reader.post(`/collection/remove/${_id}`, entries(4)))
     const { rows } = await it.svc.db.query(

@@ -4,7 +4,7 @@ import { createClient, type WebDAVClient } from 'webdav'
 import { picture } from '../files/support.ts'
 import { toUser, wireGrant } from '../rights/people.ts'
 import type { Json } from '../support/client.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { attachService, type TestService } from '../support/service.ts'
 import { ask, hrefs, setShares, startDrives } from './support.ts'
 
 suite('WebDAV', () => {
@@ -124,13 +124,76 @@ suite('WebDAV', () => {
     }
   })
 
-  test('DAV-005: nothing is written in read-only mode', async () => {
-    await using readOnly = await startService({ readOnly: true })
-    const at = `${await readOnly.listen()}/api/v1/WebDAV/00000000-0000-4000-8000-000000000000/a.jpg`
-    for (const method of ['PUT', 'DELETE', 'MKCOL', 'MOVE', 'PROPPATCH', 'LOCK', 'UNLOCK']) {
-      const answer = await ask(at, method)
+  test('DAV-005: nothing is written in read-only mode, and everything is read', async () => {
+    const { url } = await drive()
+    const content = await picture()
+    assert.equal((await ask(`${url}a.jpg`, 'PUT', {}, content)).status, 201)
+    assert.equal((await ask(`${url}f`, 'MKCOL')).status, 201)
+    await using readOnly = await attachService(svc.dsn, { readOnly: true, dataDir: svc.config.dataDir })
+    const at = `${await readOnly.listen()}${new URL(url).pathname}`
+    const writes: [method: string, path: string, headers?: Record<string, string>, body?: string][] = [
+      ['PUT', 'a.jpg', {}, 'x'],
+      ['PUT', 'new.jpg', {}, 'x'],
+      ['DELETE', 'a.jpg'],
+      ['MKCOL', 'g'],
+      ['MOVE', 'f', { destination: `${at}g` }],
+      ['PROPPATCH', 'a.jpg'],
+      ['LOCK', 'a.jpg', {}, lockBody],
+      ['UNLOCK', 'a.jpg', { 'lock-token': '<opaquelocktoken:00000000-0000-4000-8000-000000000000>' }],
+    ]
+    for (const [method, path, headers, body] of writes) {
+      const answer = await ask(at + path, method, headers, body)
       assert.deepEqual([answer.status, JSON.parse(answer.text).code], [400, 'ReadOnlyMode'], method)
     }
+    assert.deepEqual(Buffer.from(await (await fetch(`${at}a.jpg`)).arrayBuffer()), content)
+    assert.deepEqual(hrefs((await ask(at, 'PROPFIND', { depth: '1' })).text).slice(1), ['f', 'a.jpg'])
+  })
+
+  test('uploads of one name at once are one file, and folders that are made at once are one', async () => {
+    const { url, id } = await drive()
+    const contents = ['one', 'two', 'three', 'four', 'five']
+    const puts = await Promise.all(contents.map((content) => ask(`${url}same.txt`, 'PUT', {}, content)))
+    assert.deepEqual(puts.map(({ status }) => status).toSorted(), [201, 204, 204, 204, 204])
+    assert.equal(new Set(puts.map(({ headers }) => headers.get('x-svc-system-object-id'))).size, 1)
+    assert.ok(contents.includes((await ask(`${url}same.txt`, 'GET')).text))
+    assert.equal((await root().get(`/collection/objects/${id}`)).body.count, 1)
+    // Whoever wants to make it, and nothing else, is told.
+    const only = await Promise.all(
+      contents.map((content) => ask(`${url}only.txt`, 'PUT', { 'if-none-match': '*' }, content)),
+    )
+    assert.deepEqual(only.map(({ status }) => status).toSorted(), [201, 412, 412, 412, 412])
+    const made = await Promise.all(contents.map(() => ask(`${url}folder`, 'MKCOL')))
+    assert.deepEqual(new Set(made.map(({ status }) => status)), new Set([201]))
+    await ask(`${url}other`, 'MKCOL')
+    const moved = await Promise.all(
+      ['folder', 'other'].map((name) => ask(url + name, 'MOVE', { destination: `${url}moved` })),
+    )
+    assert.deepEqual(moved.map(({ status }) => status).toSorted(), [201, 409])
+    const below = await svc.as('editor').get(`/collection/list/${id}`)
+    const names = below.body.map((one: Json) => one.collection.displayname['en-US']).toSorted()
+    assert.deepEqual([names.length, names.includes('moved')], [2, true])
+    assert.deepEqual(hrefs((await ask(url, 'PROPFIND', { depth: '1' })).text).slice(-2), ['same.txt', 'only.txt'])
+  })
+
+  test('a drive is found without the prefix of the interface as well, and names what is in it by that address', async () => {
+    const { url } = await drive()
+    const { pathname } = new URL(url.replace('/api/v1', ''))
+    assert.match(pathname, /^\/WebDAV\/[0-9a-f-]{36}\/$/)
+    const short = base + pathname
+    assert.equal((await ask(`${short}f`, 'MKCOL')).status, 201)
+    assert.equal((await ask(`${short}a.txt`, 'PUT', {}, 'text')).status, 201)
+    assert.equal((await ask(`${short}f`, 'MOVE', { destination: `${short}g` })).status, 201)
+    const listed = await ask(short, 'PROPFIND', { depth: '1' })
+    assert.deepEqual(
+      [...listed.text.matchAll(/<D:href>([^<]*)</g)].map(([, href]) => href),
+      [pathname, `${pathname}g/`, `${pathname}a.txt`],
+    )
+    assert.equal((await ask(`${url}a.txt`, 'GET')).text, 'text')
+    const client = createClient(short)
+    assert.deepEqual(((await client.getDirectoryContents('/')) as Json[]).map(({ basename }) => basename).toSorted(), [
+      'a.txt',
+      'g',
+    ])
   })
 
   test('DAV-006 DAV-007 DAV-008: GET, POST and HEAD read a file and list a folder as a page', async () => {
@@ -186,7 +249,7 @@ suite('WebDAV', () => {
     assert.deepEqual([refused.status, JSON.parse(refused.text).code], [400, 'CollectionUploadNoObjectFound'])
   })
 
-  test('PUT on an object of several names one object for each', async () => {
+  test('DAV-009: PUT on an object of several names each of them in a header', async () => {
     const { body } = await svc.as('editor').post(
       '/db/photo',
       ['a', 'b'].map(() => ({

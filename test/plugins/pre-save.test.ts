@@ -8,7 +8,7 @@ import { seedTag, toUser } from '../rights/people.ts'
 import type { Answer, Client, Json, Query } from '../support/client.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { until } from '../support/until.ts'
-import { callbackManifest, install, nodeScript, remove, switched } from './support.ts'
+import { archive, callbackManifest, install, nodeScript, putArchive, remove, switched } from './support.ts'
 
 let museum: Museum
 let root: Client
@@ -345,6 +345,7 @@ test('PRESAVE-006 PRESAVE-008 PRESAVE-010 PRESAVE-011 steps have filters and an 
     { name: 'late', callback: 'second', filter: { type: 'objecttype', objecttypes: ['person', 'topic'] } },
     { name: 'early', callback: 'first', filter: { type: 'objecttype', objecttypes: ['person'] } },
     { name: 'never', callback: 'first', filter: { type: 'objecttype', objecttypes: ['no_such_type'] } },
+    { name: 'lent', callback: 'second', filter: { type: 'objecttype', objecttypes: ['loan'] } },
   ]
   const exec = (word: string) => ({
     exec: {
@@ -381,10 +382,27 @@ test('PRESAVE-006 PRESAVE-008 PRESAVE-010 PRESAVE-011 steps have filters and an 
     await save('topic', [payload('topic', { name: 'Sea' })])
     assert.deepEqual(await order(), ['zzz second', 'aaa second'])
     await rm(join(folder, 'told'))
-    // Of a save of several types each step gets those that it names.
+    // Of a save of several types a step gets the objects of those that it names.
     const loan = { _objecttype: 'loan', _mask: '_all_fields', loan: { borrower: 'Bank' } }
     await saved('work', payload('work', { ...inPool(pool), '_reverse_nested:loan:work': [loan] }))
-    assert.deepEqual(await order(), [])
+    assert.deepEqual(
+      (await told()).map(({ step, plugin, objects }) => [
+        `${step} ${plugin}`,
+        objects.map((object: Json) => [object._objecttype, object.loan?.borrower]),
+      ]),
+      [
+        ['zzz second', [['loan', 'Bank']]],
+        ['aaa second', [['loan', 'Bank']]],
+      ],
+    )
+    await rm(join(folder, 'told'))
+    // No other type of filter exists.
+    const other = manifest('other', {
+      callbacks: { db_pre_save: { steps: [{ name: 'a', callback: 'first', filter: { type: 'pool', pools: [1] } }] } },
+    })
+    const refused = await putArchive(svc, archive('other', { 'manifest.yml': other, 'run.js': script }))
+    assert.equal(refused.status, 400, JSON.stringify(refused.body))
+    assert.match(refused.body.message, /steps\.0\.filter\.type/)
     await switched(svc, zzz.id, false)
     await saved('person', person())
     assert.deepEqual(await order(), ['aaa second', 'aaa first'])

@@ -402,7 +402,7 @@ test('what makes no sense for records is refused by name, and unknown fields as 
     include_fields: ['a'],
     search_after: [1],
     include_deleted: true,
-    generate_rights: true,
+    highlight: true,
     best_mask_filter: false,
     merge_linked_objects: 'all',
   }))
@@ -410,6 +410,20 @@ test('what makes no sense for records is refused by name, and unknown fields as 
   let deep: object = oneOf('_level', 1)
   for (let depth = 0; depth < 25; depth++) deep = { type: 'complex', search: [deep] }
   await refused(one(deep), 'nested at most')
+})
+
+test('the rights of the caller are with the records that have some; messages and events have none', async () => {
+  for (const type of ['pool', 'collection', 'user', 'group', 'acl']) {
+    const { status, body } = await scene.root.post('/search', { type, generate_rights: true })
+    assert.equal(status, 200, JSON.stringify(body))
+    assert.ok(body.objects.length > 0, type)
+    for (const record of body.objects) assert.equal(typeof record._generated_rights, 'object', type)
+  }
+  for (const type of ['message', 'event']) {
+    const { status, body } = await scene.root.post('/search', { type, generate_rights: true })
+    assert.deepEqual([status, body.parameters.name], [400, 'generate_rights'], type)
+    assert.equal((await scene.root.post('/search', { type, generate_rights: false })).status, 200)
+  }
 })
 
 test('words of collections and users are found by an index', async () => {

@@ -193,6 +193,28 @@ describe('in elements', () => {
     assert.deepEqual(await among('work.width', []), [])
   })
 
+  test('numbers and booleans may come as texts, as facets answer them; _pool stands for the pool', async () => {
+    for (const field of ['work.width', 'work.weight', 'work.signed']) {
+      const it = { type: 'term', field }
+      const { terms } = (await scene.search({ objecttypes: ['work'], aggregations: { it } })).body.aggregations.it
+      assert.ok(terms.length > 1, field)
+      for (const { term, count } of terms) assert.equal((await among(field, [term])).length, count, `${field} ${term}`)
+    }
+    for (const [field, value] of [
+      ['work.width', 'wide'],
+      ['work.width', ''],
+      ['work.signed', 'yes'],
+    ] as const) {
+      const { status } = await scene.search({ search: [{ type: 'in', fields: [field], in: [value] }] })
+      assert.equal(status, 400, value)
+    }
+    const inPool = (id: number, more: object = {}) =>
+      scene.works({ type: 'in', objecttype: '_pool', in: [id], ...more })
+    assert.equal((await inPool(scene.pool)).length, 5)
+    assert.deepEqual(await inPool(1), [])
+    assert.equal((await inPool(1, { include_path: true })).length, 5)
+  })
+
   test('null stands for no value', async () => {
     assert.deepEqual(await among('work.title', [null]), ['blank'])
     assert.deepEqual(await among('work.width', [null, 7]), ['beast', 'blank', 'tyger'])

@@ -204,6 +204,31 @@ describe('the query language', () => {
     assert.deepEqual([answer.status, answer.body.code], [400, 'SearchFieldNotAllowed'])
   })
 
+  test('a number without a field is a text, and white space does not count', async () => {
+    for (const [query, string] of [
+      ['2024', '2024'],
+      ['-5', '-5'],
+      ['1.5', '1.5'],
+    ] as const) {
+      const { body } = await parse(query, { objecttypes: undefined })
+      assert.deepEqual(body, { search: [{ type: 'text', string, mode: 'fulltext' }] })
+    }
+    assert.deepEqual(await works('5'), ['beast'])
+    assert.deepEqual(await works('5 && !work.width == 7'), ['beast'])
+    for (const query of ['==?(', '==? (', '== ?(', '==\t?\n(']) {
+      assert.deepEqual(await works(`work.creator ${query} person.reference == "blake-1" )`), ['tyger'], query)
+    }
+  })
+
+  test('when objects were made and changed, by the names that clients know from the history', async () => {
+    const all = ['beast', 'blank', 'bridge', 'dawn', 'tyger']
+    assert.deepEqual(await works('_changelog.date_created >= "$startOfYear-1y"'), all)
+    assert.deepEqual(await works('_changelog.date_created < "$startOfYear-1y"'), [])
+    assert.deepEqual(await works('_changelog.date_last_updated >= "$now-1d"'), all)
+    const sort = [{ field: '_changelog.date_created', order: 'desc' }]
+    assert.equal((await scene.search({ objecttypes: ['work'], sort })).status, 200)
+  })
+
   test('&& binds before ||, and ! before both', async () => {
     const [a, b, c] = ['work.width == 20', 'work.signed == true', 'work.width == 7']
     assert.deepEqual(await works(`${a} || ${b} && ${c}`), ['dawn', 'tyger'])

@@ -111,6 +111,27 @@ test('SR-013 language, filter_parent, precision, ranges and bounds decide what a
     aggregated({ type: 'linked_object', field: 'work.place', include: 'Europa', language })
   assert.equal((await named('de-DE')).count, 1)
   assert.equal((await named('en-US')).count, 0)
+  const titles = async (more: object): Promise<unknown[]> =>
+    terms(await aggregated({ type: 'term', sort: 'term', ...more }, inventories('N10', 'N2')))
+  const english = [
+    ['Dawn over the river', 1],
+    ['Westminster Bridge', 1],
+  ]
+  assert.deepEqual(await titles({ field: 'work.title' }), english)
+  assert.deepEqual(await titles({ field: 'work.title', language: 'en-US' }), english)
+  // What has no German title counts by the one that it has; a language in the name counts nothing else.
+  const german = ['Die Brücke von Westminster', 1]
+  assert.deepEqual(await titles({ field: 'work.title', language: 'de-DE' }), [english[0], german])
+  assert.deepEqual(await titles({ field: 'work.title.de-DE' }), [german])
+  assert.deepEqual(await titles({ field: 'work.title', language: 'de-DE', include: 'Die.*' }), [german])
+  const stats = await aggregated(
+    { type: 'term_stats', field: 'work.title', value_field: 'work.width', language: 'de-DE' },
+    inventories('N10'),
+  )
+  assert.deepEqual(
+    stats.terms.map(({ term, sum }: Json) => [term, sum]),
+    [['Die Brücke von Westminster', 100]],
+  )
   const ranged = await aggregated({
     type: 'range',
     field: 'work.width',

@@ -20,5 +20,6 @@ export function bareHttp(elsewhere: Surface) {
     standstill: { word: null, enter() {} },
     foreground: { enter() {} },
     elsewhere,
+    aliases: {},
   })
 }

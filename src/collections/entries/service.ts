@@ -321,6 +321,8 @@ export function createListService(deps: ListDeps) {
     },
 
     async replace(actor: Actor, id: number, input: ListInput, options: ShareOptions): Promise<ListAnswer> {
+      // A misspelled name must not empty the list.
+      if (input.objects === undefined) throw badRequest('objects says what is in the list', { path: 'objects' })
       const sent = await readSent(input.objects, 'objects')
       // Sending back one page would remove all other entries.
       if ((input.index ?? 0) !== 0 || (input.count ?? sent.length) !== sent.length) {

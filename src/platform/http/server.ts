@@ -59,6 +59,8 @@ export interface HttpOptions {
   foreground: Pick<Foreground, 'enter'>
   /** The surface of unknown addresses. */
   elsewhere: Surface
+  /** Beginnings of paths that stand for others, such as `/WebDAV/` for `/api/v1/WebDAV/`. */
+  aliases: Readonly<Record<string, string>>
 }
 
 /**
@@ -169,6 +171,10 @@ interface FastifyParts {
 function createFastify(options: HttpOptions, { sendFailure, upgrades }: FastifyParts): HttpApp {
   return Fastify({
     loggerInstance: options.log,
+    rewriteUrl: ({ url = '/' }) => {
+      const alias = Object.keys(options.aliases).find((beginning) => url.startsWith(beginning))
+      return alias === undefined ? url : `${options.aliases[alias]}${url.slice(alias.length)}`
+    },
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyLimit,
     routerOptions: { maxParamLength: 4096 },

@@ -49,7 +49,7 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
     const parameters = new Parameters()
     const bind: Bind = (value) => parameters.add(value)
     const source = await sourceOf(kinds, actor, keepers, bind)
-    assertForRecords(request)
+    assertForRecords(request, kinds)
     const zone = timeZoneOf(optional(request, 'timezone', 'string', 'body'))
     const condition = elementsCondition(request.search, 'search', { source, bind, zone, depth: 0 })
     const asked = request.languages ? stringsAt(request.languages, 'languages', 100) : []
@@ -161,14 +161,19 @@ const ofObjects = [
   'include_deleted',
   'merge_max_depth',
   'file_url_expire',
-  'generate_rights',
+  'highlight',
 ]
 
+/** Kinds of records that carry the rights of the caller (`_generated_rights`) in every answer. */
+const withRights: ReadonlySet<string> = new Set(['pool', 'collection', 'user', 'group'])
+
 /** @throws {AppError} with the name of a member that would have no effect. */
-function assertForRecords(request: Fields): void {
+function assertForRecords(request: Fields, kinds: readonly RecordKind[]): void {
   const merges = request.merge_linked_objects !== 'none' && saysSomething(request.merge_linked_objects)
+  const rights = request.generate_rights === true && !kinds.every(({ basetype }) => withRights.has(basetype))
   const name =
     ofObjects.find((each) => saysSomething(request[each]) && request[each] !== 0) ??
+    (rights ? 'generate_rights' : null) ??
     (merges ? 'merge_linked_objects' : request.best_mask_filter === false ? 'best_mask_filter' : null)
   if (name !== null) throw badRequest(`${name} is for objects only.`, { name })
 }

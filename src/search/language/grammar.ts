@@ -24,7 +24,7 @@ Not = nots:(@"!" _)* of:Primary {
 
 Primary
   = "(" _ of:Or _ ")" { return { kind: 'group', of, at: range().start } }
-  / text:Text { return { kind: 'text', text, at: range().start } }
+  / text:(Text / Digits) { return { kind: 'text', text, at: range().start } }
   / field:Field _ test:Test { return { kind: 'compare', field, ...test, at: range().start } }
 
 Test
@@ -40,12 +40,14 @@ Constant
   = "null" End { return { kind: 'null', at: range().start } }
   / "true" End { return { kind: 'boolean', boolean: true, at: range().start } }
   / "false" End { return { kind: 'boolean', boolean: false, at: range().start } }
-SubSearch = "?(" _ of:Or _ ")" { return { kind: 'search', of, at: range().start } }
+SubSearch = Within _ of:Or _ ")" { return { kind: 'search', of, at: range().start } }
 Corners = one:Corner _ other:Corner { return { kind: 'box', corners: [one, other], at: range().start } }
 Corner = "[" _ lat:Number _ "," _ lon:Number _ "]" { return { lat, lon } }
 Cells = "[" _ one:Text _ other:("," _ @Text _)? "]" {
   return { kind: 'box', corners: other === null ? [one, one] : [one, other], at: range().start }
 }
+
+Within "?(" = "?" _ "("
 
 End = ![A-Za-z0-9_.]
 
@@ -53,7 +55,9 @@ Field "the name of a field" = $([A-Za-z_] [A-Za-z0-9_]* ([.:-] [A-Za-z0-9_]+)*)
 
 Text "a text in double quotes" = '"' parts:($[^"\\]+ / "\\" @$.)* '"' { return parts.join('') }
 
-Number "a number" = digits:$("-"? [0-9]+ ("." [0-9]+)? ([eE] [+-]? [0-9]+)?) End { return Number(digits) }
+Number = digits:Digits { return Number(digits) }
+
+Digits "a number" = @$("-"? [0-9]+ ("." [0-9]+)? ([eE] [+-]? [0-9]+)?) End
 
 _ "white space" = [ \t\r\n]*
 `

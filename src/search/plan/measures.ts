@@ -1,12 +1,13 @@
 /** Measurements of all matches of a search, beside facets. */
 import type { Rectangle } from '../geo/rectangles.ts'
 import type { SearchField } from './fields.ts'
+import type { TextChoice } from './plan.ts'
 
 export type Measure =
   /** The number of objects with dates in each year or month. */
   | { readonly kind: 'periods'; readonly field: SearchField; readonly unit: 'year' | 'month' }
   /** Numbers of a column by the values of another one. */
-  | { readonly kind: 'stats'; readonly field: SearchField; readonly value: SearchField }
+  | { readonly kind: 'stats'; readonly field: SearchField; readonly value: SearchField; readonly text?: TextChoice }
   /** Cells of a map with the centres of geometries; `bounds`: only geometries within these rectangles, if there are any. */
   | {
       readonly kind: 'grid'

@@ -206,12 +206,21 @@ export interface SortKey {
   readonly descending: boolean
 }
 
+/** The text of a localized column that counts. */
+export interface TextChoice {
+  readonly language: string
+  /** An object without a text in the language counts by the one that it has. */
+  readonly others: boolean
+}
+
 export type FacetField =
   | {
       readonly kind: 'field'
       readonly field: SearchField
       /** Values of the objects behind these links. */
       readonly steps?: readonly LinkStep[]
+      /** Absent: localized texts count in the first database language that they have. */
+      readonly text?: TextChoice
     }
   | { readonly kind: 'objecttype' | 'pool' | 'tags' | 'owner' }
   | { readonly kind: 'collections'; readonly seen: VisibleCollections }

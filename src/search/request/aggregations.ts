@@ -7,7 +7,7 @@ import type { Measure } from '../plan/measures.ts'
 import type { AggregationPlan, Clause, FacetField } from '../plan/plan.ts'
 import { assetFields } from './assets.ts'
 import type { ElementContext } from './clauses.ts'
-import { type MeasureType, measureOf, measureTypes, periodsOf } from './measures.ts'
+import { type MeasureType, measureOf, measureTypes, periodsOf, textChoice } from './measures.ts'
 import { linkOf, notAllowed } from './names.ts'
 import { resolvePath } from './paths.ts'
 import { rangeClause } from './ranges.ts'
@@ -97,7 +97,13 @@ function aggregation(
       ? [null]
       : isRanges
         ? [{ kind: 'ranges', name, clauses: rangeClauses(type, field, ranges, place, context) } as const]
-        : facetPlans(type as 'term' | 'linked_object', name, field, place, context)
+        : facetPlans(
+            type as 'term' | 'linked_object',
+            name,
+            { field, language: languageAt(entry, place) },
+            place,
+            context,
+          )
   const format = optional(entry, 'format', 'string', place)
   if (format && limit > mostFormatted)
     throw wrong(`${place}.limit`, `an integer from 0 to ${mostFormatted} with a format`)
@@ -128,13 +134,13 @@ function aggregation(
 function facetPlans(
   type: 'term' | 'linked_object',
   name: string,
-  field: string,
+  { field, language }: { readonly field: string; readonly language: string | undefined },
   place: string,
   context: ElementContext,
 ): readonly [AggregationPlan, ...AggregationPlan[]] {
   const names = assetFields(field, context)?.map((each) => each.name) ?? [field]
   if (names.length === 0) return [{ kind: 'ranges', name, clauses: [] }]
-  const [first, ...others] = names.map((each) => facetField(type, each, place, context))
+  const [first, ...others] = names.map((each) => facetField(type, { name: each, language }, place, context))
   return [
     { kind: 'facet', name, field: first as FacetField },
     ...others.map((each, index) => ({ kind: 'facet', name: `${name}\0${index}`, field: each }) as const),
@@ -144,7 +150,12 @@ function facetPlans(
 /** Default field of aggregation types that are named after their field. */
 const defaultFields: Readonly<Record<string, string>> = { pool: '_pool', tag: '_tags' }
 
-function facetField(type: 'term' | 'linked_object', name: string, place: string, context: ElementContext): FacetField {
+function facetField(
+  type: 'term' | 'linked_object',
+  { name, language }: { readonly name: string; readonly language: string | undefined },
+  place: string,
+  context: ElementContext,
+): FacetField {
   const { steps, named: found } = resolvePath(context.fields, name)
   const named = found.kind === 'targetId' ? linkOf(found) : found
   if (steps.length > 0 && named.kind !== 'field') throw notAllowed(name, 'aggregations')
@@ -164,7 +175,8 @@ function facetField(type: 'term' | 'linked_object', name: string, place: string,
   if (!fits || field.kind === 'geo' || field.kind === 'files' || (field.part && !field.facet)) {
     throw new AppError('UnsupportedInAggregation', { name: place, type, field: name })
   }
-  return { kind: 'field', field, ...(steps.length > 0 ? { steps } : {}) }
+  const text = textChoice(named, language)
+  return { kind: 'field', field, ...(steps.length > 0 ? { steps } : {}), ...(text && { text }) }
 }
 
 function rangesOf(entry: Fields, place: string): { from?: unknown; to?: unknown }[] {

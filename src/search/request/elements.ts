@@ -271,6 +271,8 @@ function assetValues(
 /** All links to an object type, for elements with the type instead of the fields. */
 function linksTo(objecttype: string | undefined, place: string, context: ElementContext): readonly string[] {
   if (objecttype === undefined) throw wrong(`${place}.fields`, 'a list of field names')
+  // Pools are named like a type of linked objects, since every object has its pool by a link.
+  if (objecttype === '_pool') return ['_pool']
   const names = context.objecttypes
     .flatMap((table) => context.fields.types.get(table.id)?.all ?? [])
     .filter((field) => field.column.target?.name === objecttype)

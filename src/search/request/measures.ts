@@ -2,11 +2,12 @@
 import { AppError } from '../../platform/errors.ts'
 import { longestHash } from '../geo/geohash.ts'
 import type { Measure } from '../plan/measures.ts'
+import type { TextChoice } from '../plan/plan.ts'
 import type { ElementContext } from './clauses.ts'
 import { boxAt, geoField } from './geo.ts'
-import { notAllowed } from './names.ts'
+import { type Named, notAllowed } from './names.ts'
 import { resolveOwn } from './paths.ts'
-import { type Fields, optional, wrong } from './read.ts'
+import { type Fields, languageAt, optional, wrong } from './read.ts'
 
 export const measureTypes = ['term_stats', 'geo_bounds', 'geohash_grid', 'geotile_grid'] as const
 export type MeasureType = (typeof measureTypes)[number]
@@ -44,7 +45,21 @@ function statsOf(entry: Fields, field: string, place: string, { fields }: Elemen
   if (value.field.column.table.root !== term.field.column.table.root) {
     throw wrong(`${place}.value_field`, 'a field of the object type that has the terms')
   }
-  return { kind: 'stats', field: term.field, value: value.field }
+  const text = textChoice(term, languageAt(entry, place))
+  return { kind: 'stats', field: term.field, value: value.field, ...(text && { text }) }
+}
+
+/**
+ * The texts of a localized column that are counted: those in the language in its name, or in `language`, where an object without
+ * one counts by another text. `undefined`: the usual ones, or the column is not localized.
+ */
+export function textChoice(
+  { field, language: named }: Extract<Named, { kind: 'field' }>,
+  language: string | undefined,
+): TextChoice | undefined {
+  if (field.kind !== 'l10n') return undefined
+  if (named !== null) return { language: named, others: false }
+  return language === undefined ? undefined : { language, others: true }
 }
 
 /** `artwork.date.range_year`; null: the field is of another kind. */

@@ -46,6 +46,8 @@ const systemNames: Readonly<Record<string, SystemName>> = {
   '_published.publish_uri': '_published',
   _created: '_created',
   _last_modified: '_last_modified',
+  '_changelog.date_created': '_created',
+  '_changelog.date_last_updated': '_last_modified',
   _standard: '_standard',
   '_standard.1': '_standard',
   '_standard.1.text': '_standard',

@@ -5,7 +5,7 @@ import { and, type ElementContext, inRows, or } from './clauses.ts'
 import { boundsOf, momentRange } from './moments.ts'
 import { notAllowed, resolveName } from './names.ts'
 import { linkedClause, throughLink } from './paths.ts'
-import { type Fields, optional, wrong } from './read.ts'
+import { type Fields, numberOf, optional, wrong } from './read.ts'
 
 export function rangeClause(element: Fields, place: string, context: ElementContext): Clause {
   const name = optional(element, 'field', 'string', place)
@@ -55,7 +55,7 @@ function numberBound({
   place: string
 }): NumberBound | null {
   if (isOpen(value)) return null
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  if (typeof number !== 'number' || !Number.isFinite(number)) throw wrong(place, 'a number')
+  const number = numberOf(value)
+  if (number === null) throw wrong(place, 'a number')
   return { value: number, inclusive }
 }

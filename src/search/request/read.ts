@@ -25,6 +25,12 @@ export function integerOf(value: unknown): number | null {
   return Number.isSafeInteger(number) ? (number as number) : null
 }
 
+/** A number, also as text (a facet has its values as texts); null for any other value. */
+export function numberOf(value: unknown): number | null {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof number === 'number' && Number.isFinite(number) ? number : null
+}
+
 interface Kinds {
   string: string
   number: number

@@ -5,7 +5,7 @@ import type { Clause, PublishedBy, VisibleCollections } from '../plan/plan.ts'
 import { or, type PoolByReference } from './clauses.ts'
 import { exactRange, type TimeZone } from './moments.ts'
 import { type Named, notAllowed, type SystemName } from './names.ts'
-import { integerOf, wrong } from './read.ts'
+import { integerOf, numberOf, wrong } from './read.ts'
 
 interface ValueContext {
   /** Whether objects below the given ones count too (`include_path`). */
@@ -175,7 +175,8 @@ function globalIds(values: readonly unknown[], place: string, databaseName: stri
 
 function numbers(values: readonly unknown[], place: string): number[] {
   return values.map((value, index) => {
-    if (typeof value === 'number') return value
+    const number = numberOf(value)
+    if (number !== null) return number
     throw wrong(`${place}[${index}]`, 'a number')
   })
 }
@@ -183,6 +184,8 @@ function numbers(values: readonly unknown[], place: string): number[] {
 function booleans(values: readonly unknown[], place: string): boolean[] {
   return values.map((value, index) => {
     if (typeof value === 'boolean') return value
+    // As a facet has it.
+    if (value === 'true' || value === 'false') return value === 'true'
     throw wrong(`${place}[${index}]`, 'true or false')
   })
 }

@@ -3,7 +3,7 @@
 import type { Localized } from '../../../src/platform/values/localized.ts'
 import { customLabel, textIn } from '../../../src/search/document/values.ts'
 import type { SearchField } from '../../../src/search/plan/fields.ts'
-import type { FacetCounts, FacetField } from '../../../src/search/plan/plan.ts'
+import type { FacetCounts, FacetField, TextChoice } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, valuesAt } from './documents.ts'
 import { aboveLink } from './match.ts'
 import { reached } from './steps.ts'
@@ -27,7 +27,7 @@ function valuesOf(field: FacetField, document: MemoryDocument, asked: Asked): re
   const { source, poolPath, owner } = document
   if (field.kind === 'objecttype') return [source.objecttype]
   if (field.kind === 'field') {
-    return reached(document, field.steps ?? [], asked).flatMap((each) => ofColumn(field.field, each, asked))
+    return reached(document, field.steps ?? [], asked).flatMap((each) => ofColumn(field, each, asked))
   }
   if (field.kind === 'collectors') throw new Error('this engine knows no publish records')
   const table = asked.plan.fields.types.get(source.objecttype)?.table
@@ -37,18 +37,34 @@ function valuesOf(field: FacetField, document: MemoryDocument, asked: Asked): re
   return owner === null ? [] : [owner]
 }
 
-function ofColumn(field: SearchField, document: MemoryDocument, asked: Asked): readonly (number | string)[] {
+function ofColumn(
+  { field, text }: Extract<FacetField, { kind: 'field' }>,
+  document: MemoryDocument,
+  asked: Asked,
+): readonly (number | string)[] {
   if (!isSeen(asked.plan.fieldVisibility.column(field), document)) return []
   const spot = { document, row: null }
   const values = valuesAt(spot, field)
   if (field.kind === 'link') return values.flatMap((id) => [id as number, ...aboveLink(id as number, spot, asked)])
   const own = field.kind === 'boolean' && field.path.length === 0 && values.length === 0
   if (own && field.column.table.root.id === document.source.objecttype) return ['false']
-  return values.map((value) => labelOf(field, value, asked)).filter((label) => label !== undefined && label !== null)
+  return values
+    .map((value) => labelOf(field, value, languagesOf(text, asked)))
+    .filter((label) => label !== undefined && label !== null)
 }
 
-function labelOf(field: SearchField, value: unknown, { plan }: Asked): string | null | undefined {
-  if (field.kind === 'l10n') return textIn(value as Localized, plan.languages)
+/** The wanted language, then those of the database; one alone where no other text may take its place. */
+function languagesOf(text: TextChoice | undefined, { plan }: Asked): { only?: string; languages: readonly string[] } {
+  if (text === undefined) return { languages: plan.languages }
+  return text.others ? { languages: [text.language, ...plan.languages] } : { only: text.language, languages: [] }
+}
+
+function labelOf(
+  field: SearchField,
+  value: unknown,
+  { only, languages }: ReturnType<typeof languagesOf>,
+): string | null | undefined {
+  if (field.kind === 'l10n') return only ? (value as Localized)[only] : textIn(value as Localized, languages)
   if (field.kind === 'date') return (value as { value?: string }).value
   return field.kind === 'custom' ? customLabel(value) : String(value)
 }

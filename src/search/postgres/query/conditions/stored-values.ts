@@ -60,11 +60,16 @@ function isStorable(value: string): boolean {
   return !value.includes('\0') && value.isWellFormed()
 }
 
+/** JSON path of the whole values of a column in a content. */
+export function columnPath({ path, column }: SearchField): string {
+  return ['$', ...path.map((table) => `${JSON.stringify(table.key)}[*]`), JSON.stringify(column.key)].join('.')
+}
+
 /** JSON path of the texts of a column in a content; `language` null: texts in all languages. */
 export function valuePath(field: SearchField, language: string | null): string {
-  const steps = [...field.path.map((table) => `${JSON.stringify(table.key)}[*]`), JSON.stringify(field.column.key)]
+  const steps = [columnPath(field)]
   if (field.kind === 'l10n') steps.push(language === null ? '*' : JSON.stringify(language))
   if (field.kind === 'custom') steps.push('conceptName')
   if (field.kind === 'date') steps.push('value')
-  return `$.${steps.join('.')}`
+  return steps.join('.')
 }

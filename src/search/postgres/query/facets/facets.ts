@@ -5,7 +5,6 @@ import type { FacetCounts, FacetPlan, VisibleCollections } from '../../../plan/p
 import { systemFacets } from '../../slots.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { accessSql, readableSql, visibilityOfTypes, visibleSql } from '../access/visibility.ts'
-import { valuePath } from '../conditions/stored-values.ts'
 import type { LinkedObjects } from '../linked/linked.ts'
 import { documentSql, madeOf, type Sql } from '../sql/of-document.ts'
 import type { Node } from '../sql/tsquery.ts'
@@ -17,6 +16,7 @@ import {
   parseIntegers,
 } from './facet-sets.ts'
 import { countStored } from './stored-counts.ts'
+import { storedLabelsSql, textsOf } from './stored-labels.ts'
 
 /** Facets that are counted by a number in the document; others are counted from stored values. */
 export interface FacetColumn {
@@ -37,6 +37,8 @@ export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: Linked
     return { facet, sql: systemSql(documentSql(`d.facets[${place}]`), field.kind, plan), place }
   }
   if (field.steps) return null
+  // The index counts localized texts in the first database language.
+  if (field.text && !(field.text.others && field.text.language === plan.languages[0])) return null
   const hiddenPlaces = hasHiddenPlaces(field.field, linked)
   const visibility = plan.fieldVisibility.column(field.field)
   if (!field.field.facet || hiddenPlaces) return null
@@ -93,26 +95,20 @@ export async function facetCounts(
 }
 
 /** Counts stored values of the matches: slower by far, but it works for every column. `matches` selects `id`. */
-type ReadablePlan = Parameters<typeof readableSql>[0]
+type StoredPlan = Parameters<typeof readableSql>[0] & Pick<PostgresPlan, 'languages'>
 
-export function storedFacetSql({ field }: FacetPlan, matches: string, plan: ReadablePlan): string {
+export function storedFacetSql({ field }: FacetPlan, matches: string, plan: StoredPlan): string {
   if (field.kind === 'collections') return collectionFacetSql(matches, field.seen)
   if (field.kind === 'collectors') return collectorFacetSql(matches)
   if (field.kind !== 'field') throw new Error('system facets are always prepared')
   if (field.field.kind === 'link') return linkFacetSql(field.field, matches, plan)
-  const path = valuePath(field.field, null).replaceAll("'", "''")
-  // A boolean without value is false.
-  const value =
-    field.field.kind === 'boolean' && field.field.path.length === 0
-      ? `coalesce(jsonb_path_query_first(v.content, '${path}'), 'false')`
-      : `jsonb_path_query(v.content, '${path}')`
+  const labels = storedLabelsSql(field.field, 'v.content', textsOf(field.text, plan.languages))
   return `(select array_agg(value) as labels, array_agg(count) as counts from (
-    select value #>> '{}' as value, count(distinct id)::int as count from (
-      select m.id, ${value} as value
-      from (${matches}) m join object o on o.system_object_id = m.id
-      join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
-      where o.objecttype = ${field.field.column.table.root.id}
-    ) stored group by 1) counted)`
+    select label.value, count(distinct m.id)::int as count
+    from (${matches}) m join object o on o.system_object_id = m.id
+    join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
+    cross join lateral (${labels}) label
+    where o.objecttype = ${field.field.column.table.root.id} group by 1) counted)`
 }
 
 /** Counts the collections that the caller may see. */
@@ -131,7 +127,7 @@ function collectorFacetSql(matches: string): string {
 }
 
 /** Counts linked objects, and those of their ancestors that the caller may read. */
-function linkFacetSql({ column }: SearchField, matches: string, plan: ReadablePlan): string {
+function linkFacetSql({ column }: SearchField, matches: string, plan: StoredPlan): string {
   return `(with recursive link as materialized (
       select l.from_id, l.to_id from (${matches}) m
       join object_link l on l.from_id = m.id and l.column_id = ${Number(column.id)}

@@ -6,10 +6,11 @@
  */
 import type { LinkStep } from '../../../plan/field-paths.ts'
 import type { SearchField } from '../../../plan/fields.ts'
+import type { TextChoice } from '../../../plan/plan.ts'
 import { linkingSql } from '../access/linking.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { readableSql, visibleSql } from '../access/visibility.ts'
-import { valuePath } from '../conditions/stored-values.ts'
+import { storedLabelsSql, textsOf } from './stored-labels.ts'
 
 /** Labels (of links: system object ids) and counts, as a subselect. `matches`: condition on search_document under `d`. */
 export function reachedFacetSql(
@@ -17,6 +18,7 @@ export function reachedFacetSql(
   steps: readonly LinkStep[],
   matches: string,
   plan: PostgresPlan,
+  text?: TextChoice,
 ): string {
   const [first, ...further] = steps as [LinkStep, ...LinkStep[]]
   const counted = countedMatchesSql(first, matches, plan)
@@ -28,7 +30,7 @@ export function reachedFacetSql(
     joins.push(stepSql(step, { set, from: `${source}.id`, target: `t${index + 1}` }, plan))
   }
   const last = `t${further.length}`
-  const { value, join } = valueSql(field, last, plan)
+  const { value, join } = valueSql(field, last, plan, text)
   const type = field.column.table.root.id
   return `(with recursive counted as materialized (${counted}), reached as materialized (
       select distinct c.key, c.n, ${value} as value from counted c ${joins.join(' ')} ${join}
@@ -83,6 +85,7 @@ function valueSql(
   field: SearchField,
   alias: string,
   plan: PostgresPlan,
+  text: TextChoice | undefined,
 ): { readonly value: string; readonly join: string } {
   if (field.kind === 'link') {
     return {
@@ -91,24 +94,20 @@ function valueSql(
     }
   }
   const place = plan.slots.facet(field)
-  if (field.facet && place !== undefined) {
+  if (field.facet && place !== undefined && text === undefined) {
     const set = visibleSql(plan.fieldVisibility.column(field), `${alias}.facets[${place}]`, alias)
     return {
       value: 'label.value',
       join: `join search_facet_set labels on labels.id = ${set} cross join lateral unnest(labels.labels) label(value)`,
     }
   }
-  const path = valuePath(field, null).replaceAll("'", "''")
   const content = visibleSql(plan.fieldVisibility.column(field), 'v.content', alias)
-  const stored =
-    field.kind === 'boolean' && field.path.length === 0
-      ? `select coalesce(jsonb_path_query_first(x.content, '${path}'), 'false') as value where x.content is not null`
-      : `select jsonb_path_query(x.content, '${path}') as value`
+  const labels = storedLabelsSql(field, 'x.content', textsOf(text, plan.languages))
   return {
-    value: `label.value #>> '{}'`,
+    value: 'label.value',
     join: `join object o on o.system_object_id = ${alias}.id
       join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
-      cross join lateral (select ${content} as content) x cross join lateral (${stored}) label`,
+      cross join lateral (select ${content} as content) x cross join lateral (${labels}) label`,
   }
 }
 

@@ -8,6 +8,7 @@ import { type Measure, type Measured, mostCells } from '../../../plan/measures.t
 import { keySql } from '../../slots.ts'
 import { accessSql, visibilityNode } from '../access/visibility.ts'
 import { degreesSql, edgeSql, rectanglesSql } from '../conditions/geo.ts'
+import { localizedSql, textsOf } from '../facets/stored-labels.ts'
 import type { Statement } from './statements.ts'
 
 type Of<K extends Measure['kind']> = Extract<Measure, { kind: K }>
@@ -58,7 +59,8 @@ async function periods(db: Queryable, statement: Statement, { field, unit }: Of<
 }
 
 /** For columns of the same nested table, values are combined within a row; otherwise within the object. */
-async function stats(db: Queryable, statement: Statement, { field, value }: Of<'stats'>): Promise<Measured> {
+async function stats(db: Queryable, statement: Statement, measure: Of<'stats'>): Promise<Measured> {
+  const { field, value } = measure
   const { plan, parameters } = statement
   const matches = matchesOf(statement, field)
   if (matches === null) return { kind: 'stats', terms: [] }
@@ -88,7 +90,7 @@ async function stats(db: Queryable, statement: Statement, { field, value }: Of<'
   }>(
     ...parameters.statement(`select term, count(distinct id)::int as count, count(figure)::int as values,
         min(figure)::float8 as min, max(figure)::float8 as max, sum(figure)::float8 as sum, avg(figure)::float8 as avg
-      from (select m.id, ${labelSql(field, terms.value, statement)} as term,
+      from (select m.id, ${labelSql(measure, terms.value, statement)} as term,
           case when m.seen then (${figures.value} #>> '{}')::numeric end as figure
         from (select d.id, ${seen} as seen from ${matches}) m
         join object o on o.system_object_id = m.id
@@ -127,11 +129,8 @@ function valuesSql(
 }
 
 /** The label under which a stored value is counted. */
-function labelSql({ kind }: SearchField, value: string, { plan, parameters }: Statement): string {
-  if (kind === 'l10n') {
-    const texts = plan.languages.map((language) => `${value} ->> ${parameters.add(language, 'text')}`)
-    return `coalesce(${texts.join(', ')})`
-  }
+function labelSql({ field: { kind }, text }: Of<'stats'>, value: string, { plan }: Statement): string {
+  if (kind === 'l10n') return localizedSql(value, textsOf(text, plan.languages))
   if (kind === 'custom') return `${value} ->> 'conceptName'`
   return kind === 'date' ? `${value} ->> 'value'` : `${value} #>> '{}'`
 }

@@ -325,7 +325,7 @@ export function compileAll(plan: PostgresPlan, expansions: Expansions, linked: L
   for (const each of plan.aggregations) {
     if (each.kind === 'ranges') for (const clause of each.clauses) clauseSql(clause, 'd', context)
     else if (each.field.kind === 'field' && each.field.steps) {
-      reachedFacetSql(each.field.field, each.field.steps, 'true', plan)
+      reachedFacetSql(each.field.field, each.field.steps, 'true', plan, each.field.text)
     } else facetColumn(each, plan, linked)
   }
 }
@@ -337,7 +337,8 @@ export async function runStoredFacet(
   facet: FacetPlan,
 ): Promise<FacetCounts> {
   if (facet.field.kind === 'field' && facet.field.steps) {
-    return readCounts(db, parameters, reachedFacetSql(facet.field.field, facet.field.steps, `${where}`, plan))
+    const { field, steps, text } = facet.field
+    return readCounts(db, parameters, reachedFacetSql(field, steps, `${where}`, plan, text))
   }
   const visibility = facet.field.kind === 'field' ? plan.fieldVisibility.column(facet.field.field) : 'always'
   const outside =

@@ -1,0 +1,40 @@
+/** Labels of stored values as SQL: what objects count under where no set of the index has it. */
+import type { SearchField } from '../../../plan/fields.ts'
+import type { TextChoice } from '../../../plan/plan.ts'
+import { columnPath, valuePath } from '../conditions/stored-values.ts'
+
+/** The languages that a localized text is counted in: the first one that it has. `others`: any, where it has none of these. */
+interface Texts {
+  readonly languages: readonly string[]
+  readonly others: boolean
+}
+
+export function textsOf(choice: TextChoice | undefined, languages: readonly string[]): Texts {
+  if (choice === undefined) return { languages, others: true }
+  return choice.others
+    ? { languages: [choice.language, ...languages], others: true }
+    : { languages: [choice.language], others: false }
+}
+
+/** A select with a row for each value of a column in `content`, and its label as `value`. */
+export function storedLabelsSql(field: SearchField, content: string, texts: Texts): string {
+  if (field.kind === 'l10n') {
+    const label = localizedSql('found', texts)
+    return `select ${label} as value from jsonb_path_query(${content}, ${literal(columnPath(field))}) found
+      where ${label} is not null`
+  }
+  const path = literal(valuePath(field, null))
+  // A boolean without value is false.
+  if (field.kind === 'boolean' && field.path.length === 0) {
+    return `select coalesce(jsonb_path_query_first(${content}, ${path}), 'false') #>> '{}' as value where ${content} is not null`
+  }
+  return `select found #>> '{}' as value from jsonb_path_query(${content}, ${path}) found`
+}
+
+/** One text of a localized value. */
+export function localizedSql(value: string, { languages, others }: Texts): string {
+  const texts = languages.map((language) => `${value} ->> ${literal(language)}`)
+  return `coalesce(${[...texts, ...(others ? [`jsonb_path_query_first(${value}, '$.*') #>> '{}'`] : [])].join(', ')})`
+}
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`

@@ -11,9 +11,9 @@ export async function preventCaching(request: FastifyRequest, reply: FastifyRepl
 }
 
 /**
- * Query `cache_seconds` works on any GET endpoint, and makes its answer `public` (SEARCH-005, SEARCH-006). `Vary` names the headers
- * that identify a caller (`requestTokens`), so that a shared cache gives the answer to no other caller; a token in the address is part
- * of what the cache looks it up by.
+ * Query `cache_seconds` works on any GET endpoint (SEARCH-006). An answer for a caller may only be cached by that caller. An answer
+ * to a caller without a token is cached publicly, with `Vary` on the headers that identify a caller (`requestTokens`), so that a
+ * cache does not give it to other callers.
  */
 export function applyCacheSeconds(
   request: FastifyRequest,
@@ -27,7 +27,14 @@ export function applyCacheSeconds(
   const seconds = Number(asked)
   const cacheable = keptAnswers.includes(reply.statusCode) && Number.isSafeInteger(seconds) && seconds > 0
   if (cacheable) varyBy(reply, requestTokens)
-  reply.header('Cache-Control', cacheable ? `max-age=${seconds}, public` : notKept)
+  const kept = isForAnybody(request, requestTokens) ? 'public' : 'private'
+  reply.header('Cache-Control', cacheable ? `max-age=${seconds}, ${kept}` : notKept)
+}
+
+/** The request contains no credentials, valid or invalid. */
+function isForAnybody({ actor, headers, query }: FastifyRequest, requestTokens: readonly string[]): boolean {
+  const said = requestTokens.some((name) => headers[name.toLowerCase()] !== undefined)
+  return actor === null && !said && (query as Record<string, unknown> | null)?.access_token === undefined
 }
 
 function varyBy(reply: FastifyReply, names: readonly string[]): void {

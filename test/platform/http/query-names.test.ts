@@ -224,7 +224,7 @@ suite('query parameters that nobody knows', () => {
     const wrong: string[] = []
     const never: string[] = []
     for (const { name, method, url, texts } of operations) {
-      // Of pictures: test/files/images.test.ts.
+      // Of pictures: test/files/images.test.ts. `public` only where nothing says who is calling: what a caller sees is not for others.
       if (method !== 'GET' || /eas\/(iiif|zoom)/.test(name)) continue
       const place = found[name] ?? url
       const kept = await svc.inject({
@@ -237,7 +237,7 @@ suite('query parameters that nobody knows', () => {
       if (idle) never.push(name)
       const right = idle
         ? told[2] === 'cache_seconds' && /^no-store/.test(String(told[1]))
-        : told[0] === 200 && told[1] === 'max-age=7, public' && told[2] === undefined
+        : told[0] === 200 && told[1] === 'max-age=7, private' && told[2] === undefined
       if (!right) wrong.push(`${name}: ${told.join(', ')}`)
       const open = await svc.inject({ method, url: `${place}${place.includes('?') ? '&' : '?'}cache_seconds=7` })
       if (!idle && open.statusCode === 200 && open.headers['cache-control'] !== 'max-age=7, public')

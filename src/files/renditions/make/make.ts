@@ -1,7 +1,7 @@
-import { omit } from '../../../platform/values/records.ts'
 import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db } from '../../../platform/postgres/db.ts'
+import { omit } from '../../../platform/values/records.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
 import { BlobMissing } from '../../blobs/blob-store.ts'
 import { classOf } from '../../classes.ts'

@@ -1,5 +1,5 @@
-import { omit } from '../../../platform/values/records.ts'
 import { createHash } from 'node:crypto'
+import { omit } from '../../../platform/values/records.ts'
 import type { OriginalType, Recipe, RenditionSettings } from '../model.ts'
 import { isDocument } from '../programs/office.ts'
 import { isDirect } from '../sources/sources.ts'

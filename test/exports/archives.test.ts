@@ -98,6 +98,31 @@ suite('files and archives of exports', () => {
     assert.equal((await archiveBytes(museum.svc, empty.export._id, 'zip')).length, 22)
   })
 
+  test('HEAD of an archive says its type and its name, and counts as no download', async () => {
+    const one = await exported(museum.svc, { name: 'only asked', json: true, eas_fields: asImages })
+    const token = await museum.svc.as('root').token()
+    for (const [kind, type, extension] of [
+      ['zip', 'application/zip', 'zip'],
+      ['tar_gz', 'application/gzip', 'tar.gz'],
+    ] as const) {
+      const { statusCode, headers, rawPayload } = await museum.svc.inject({
+        method: 'HEAD',
+        url: `/api/v1/export/${one.export._id}/${kind}/`,
+        headers: { authorization: `Bearer ${token}` },
+      })
+      assert.deepEqual([statusCode, headers['content-type'], rawPayload.length], [200, type, 0])
+      assert.equal(headers['content-length'], undefined)
+      assert.match(`${headers['content-disposition']}`, new RegExp(`only asked\\.${extension}`))
+    }
+    await museum.svc.drain()
+    const { _log } = (await museum.svc.as('root').get(`/export/${one.export._id}`)).body
+    const types: string[] = _log.map(({ event }: Json) => event.type)
+    assert.deepEqual(
+      types.filter((type) => type.includes('DOWNLOAD')),
+      [],
+    )
+  })
+
   test('single files take ranges and conditions, and have pages that show where they are', async () => {
     const one = await exported(museum.svc, { json: true, eas_fields: asImages })
     const { _id } = one.export

@@ -1,5 +1,5 @@
 /** Sends the files of an export as an archive, to a reader who may be slow or leave. */
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { disposition } from '../../files/service.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -76,6 +76,10 @@ export function createArchiveSender({ deliveries, mostArchives }: ArchiveSenderD
       'Cache-Control': 'private, no-store',
       'X-Content-Type-Options': 'nosniff',
     })
+    if (request.method === 'HEAD') {
+      archive.destroy()
+      return reply.send(Readable.from([]))
+    }
     const counted = countedOf(archive)
     whenClosed(reply.raw, () => {
       if (counted.failure) deliveries.logFailure(from, what, counted.failure)

@@ -143,14 +143,19 @@ async function wantedByObject(
   return new Map([...byObject].map(([id, list]) => [id, list.map(({ one }) => one)]))
 }
 
-/** The objects that have each file now, at most so many for each; `place` counts the files from 1. */
+/**
+ * The objects that have each file now, at most so many for each; `place` counts the files from 1. A named object is found first: a
+ * file may be that of a hundred thousand objects.
+ */
 async function objectsWith(db: Db, wanted: readonly WantedMetadata[]) {
   const { rows } = await db.query<{ place: number; id: number; objecttype: number; pool: number | null }>(
     `select x.place::int, found.* from unnest($1::bigint[], $2::text[]) with ordinality as x(file, uuid, place)
      cross join lateral (
-       (select distinct o.system_object_id as id, o.objecttype, o.pool_id as pool
-        from object o join file_use u using (system_object_id)
-        where x.uuid is not null and o.uuid = x.uuid and u.file_id = x.file and u.latest and o.deleted_at is null)
+       (select o.* from (
+          select system_object_id as id, objecttype, pool_id as pool from object where uuid = x.uuid and deleted_at is null offset 0
+        ) o cross join lateral (
+          select from file_use where file_id = x.file and system_object_id = o.id and latest limit 1
+        ) u)
        union all
        (select distinct o.system_object_id, o.objecttype, o.pool_id
         from file_use u join object o using (system_object_id)

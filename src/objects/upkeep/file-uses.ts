@@ -52,7 +52,10 @@ export async function visibleUses(
   return found
 }
 
-/** Whether the object of that uuid has the file, in its latest version or an old one, in the order of the pairs. */
+/**
+ * Whether the object of that uuid has the file, in its latest version or an old one, in the order of the pairs. The object is found
+ * first: a file may be that of a hundred thousand objects.
+ */
 export async function filesWithin(
   from: Queryable,
   pairs: readonly { readonly fileId: number; readonly uuid: string }[],
@@ -60,9 +63,8 @@ export async function filesWithin(
   if (pairs.length === 0) return []
   const { rows } = await from.query<{ place: number }>(
     `select x.place::int from unnest($1::bigint[], $2::text[]) with ordinality as x(file, uuid, place)
-     cross join lateral (
-       select from object o join file_use u using (system_object_id) where o.uuid = x.uuid and u.file_id = x.file limit 1
-     ) found`,
+     cross join lateral (select system_object_id as id from object where uuid = x.uuid offset 0) o
+     cross join lateral (select from file_use where file_id = x.file and system_object_id = o.id limit 1) u`,
     [pairs.map(({ fileId }) => fileId), pairs.map(({ uuid }) => uuid)],
     'files-of-objects',
   )

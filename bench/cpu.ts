@@ -46,17 +46,22 @@ async function allProcesses(): Promise<(Stat | null)[]> {
 
 /** The same for all processes of PostgreSQL together. */
 export async function postgresTime(dsn: string): Promise<number> {
+  const main = await postgresPid(dsn)
+  const all = await allProcesses()
+  const top = await statOf(main)
+  return all.reduce(
+    (sum, stat) => (stat?.parent === main ? sum + stat.own : sum),
+    top ? top.own + top.ended : Number.NaN,
+  )
+}
+
+/** The process of PostgreSQL that has started all others of it. */
+export async function postgresPid(dsn: string): Promise<number> {
   const db = new pg.Client({ connectionString: dsn })
   await db.connect()
   try {
     const { rows } = await db.query<{ pid: number }>('select pg_backend_pid() as pid')
-    const main = (await statOf(rows[0]?.pid ?? 0))?.parent ?? 0
-    const all = await allProcesses()
-    const top = await statOf(main)
-    return all.reduce(
-      (sum, stat) => (stat?.parent === main ? sum + stat.own : sum),
-      top ? top.own + top.ended : Number.NaN,
-    )
+    return (await statOf(rows[0]?.pid ?? 0))?.parent ?? 0
   } finally {
     await db.end()
   }

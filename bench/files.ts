@@ -7,10 +7,11 @@ import pg from 'pg'
 import sharp from 'sharp'
 import { Pool } from 'undici'
 import { type Context, openContext, temporaryFolder } from './context.ts'
-import { childrenTime, postgresTime, processTime } from './cpu.ts'
+import { childrenTime, postgresPid, postgresTime, processTime } from './cpu.ts'
 import { measureDelivery } from './file-delivery.ts'
 import { median } from './load.ts'
-import { atLeast, figureOnly, type Row } from './report.ts'
+import { atLeast, atMost, figureOnly, type Row } from './report.ts'
+import { highestMemory, memoryOfTrees } from './tree-memory.ts'
 
 const connections = 4
 /** Processes for previews, as many as in the service. */
@@ -55,12 +56,26 @@ export async function measureFiles(say: (line: string) => void): Promise<Row[]> 
       say(`files: ${rate.toFixed(1)} a second, libvips alone ${theirs.toFixed(1)}`)
     }
     await untilRest(context.dsn)
+    // Without a measurement of time beside it.
+    const tops = [context.service.pid, await postgresPid(context.dsn)]
+    const atRest = await memoryOfTrees(tops)
+    const highest = await highestMemory(tops, async () => {
+      await uploadAll(context, paths, rounds)
+      await untilRest(context.dsn)
+    })
     return [
       figureOnly('upload of 2.3 MB until its preview was fetched (4 connections)', median(ours), '/s'),
       atLeast('… of what libvips alone makes', 80, median(shares), '%'),
       ...Object.entries(processes).map(([name, what]) =>
         figureOnly(`  processor time for each: ${what}`, median(used.map((one) => one[name as keyof Used])), 'ms'),
       ),
+      atMost(
+        'memory of all processes with these uploads and their other renditions (PSS, highest)',
+        600,
+        highest,
+        'MB',
+      ),
+      figureOnly('  behind them', atRest, 'MB'),
       ...(await measureDelivery(context)),
     ]
   } finally {

@@ -7,6 +7,7 @@ import { after, before, suite, test } from 'node:test'
 import { BlobMissing, type BlobStore, pathOf } from '../../src/files/blobs/blob-store.ts'
 import { createFileSystemStore } from '../../src/files/blobs/file-system.ts'
 import { createS3Store } from '../../src/files/blobs/s3.ts'
+import { transfer } from '../../src/platform/memory/buffer-ownership.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { startS3 } from './s3-server.ts'
 
@@ -96,6 +97,36 @@ for (const [kind, open] of Object.entries(kinds)) {
       assert.equal(await store.sweep(new Date(Date.now() + 60_000)), 0)
     })
 
+    test('many senders that stop in the middle, or send single bytes, take little memory', async () => {
+      const senders = 200
+      const pieces: Buffer[] = []
+      const stop = Promise.withResolvers<void>()
+      const allWait = Promise.withResolvers<void>()
+      let waiting = 0
+      async function* slow(sizes: readonly number[]): AsyncIterable<Buffer> {
+        for (const size of sizes) {
+          // The store empties it when it is written.
+          const piece = transfer(Buffer.alloc(size, 1))
+          pieces.push(piece)
+          yield piece
+        }
+        if (++waiting === senders) allWait.resolve()
+        await stop.promise
+      }
+      const tiny = Array.from({ length: 2000 }, () => 1)
+      const received = Array.from({ length: senders }, (_, index) =>
+        store.receive(slow(index === 0 ? tiny : [100_000, 100_000])),
+      )
+      await allWait.promise
+      const inMemory = pieces.filter(({ length }) => length > 0)
+      assert.ok(inMemory.reduce((sum, { length }) => sum + length, 0) <= 17 * 1024 * 1024)
+      assert.ok(inMemory.filter(({ length }) => length === 1).length <= 256)
+      stop.resolve()
+      const all = await Promise.all(received)
+      assert.deepEqual(new Set(all.map(({ size }) => size)), new Set([2000, 200_000]))
+      await Promise.all(all.map((one) => one.discard()))
+    })
+
     test('what was received and not kept is not there; it is swept away once it is old', async () => {
       const content = randomBytes(500)
       await store.receive(chunks(content))
@@ -157,7 +188,7 @@ test('a temporary name that somebody still writes to is not swept away', async (
 test('S3: parts that a process left go with the sweep; a server that hangs or stops in the middle is not waited for', async () => {
   await using s3 = await startS3()
   const store = createS3Store(s3.config, 'where/')
-  const impatient = createS3Store(s3.config, 'where/', 300)
+  const impatient = createS3Store(s3.config, 'where/', { patience: 300 })
   const content = randomBytes(40 * 1024 * 1024)
   // The process ends: nobody says that the upload is given up.
   s3.fault = ({ method }) => (method === 'DELETE' ? 'error' : null)

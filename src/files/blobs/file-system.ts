@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
-import { release, transferAll } from '../../platform/memory/buffer-ownership.ts'
+import { transferAll } from '../../platform/memory/buffer-ownership.ts'
 import {
   BlobMissing,
   type BlobStore,
@@ -12,11 +12,13 @@ import {
   type Sha256,
   temporary,
 } from './blob-store.ts'
+import { createGatherer, writeAll } from './gather.ts'
 
 /** Contents in a folder. The folder is made when something is stored, not before: so a missing mount is noticed. */
 export function createFileSystemStore(folder: string): BlobStore {
   const temporaryFolder = join(folder, temporary)
   const place = (sha256: Sha256): string => join(folder, pathOf(sha256))
+  const gathered = createGatherer()
 
   async function receive(source: AsyncIterable<Buffer>): Promise<Received> {
     const path = join(temporaryFolder, crypto.randomUUID())
@@ -25,10 +27,7 @@ export function createFileSystemStore(folder: string): BlobStore {
     try {
       const file = await create(path)
       try {
-        for await (const chunks of gathered(source)) {
-          size += await writeAll(file, chunks)
-          release(chunks)
-        }
+        for await (const pieces of gathered(source)) size += await writeAll(file, pieces)
         await file.sync()
       } finally {
         await file.close()
@@ -44,7 +43,7 @@ export function createFileSystemStore(folder: string): BlobStore {
     const file = await open(place(sha256), 'r').catch((cause: NodeJS.ErrnoException) => {
       throw cause.code === 'ENOENT' ? new BlobMissing(sha256, { cause }) : cause
     })
-    return transferAll(file.createReadStream({ highWaterMark: 256 * 1024, ...range }))
+    return transferAll(file.createReadStream(await boundsOf(file, range)))
   }
 
   /** Free bytes at the nearest existing folder. */
@@ -102,6 +101,22 @@ export function createFileSystemStore(folder: string): BlobStore {
   }
 }
 
+/** Most bytes that are read at once. */
+const readBytes = 256 * 1024
+
+/**
+ * The options for a stream of the content or a part of it. With its end known, no buffer is larger than the rest of the
+ * content, and none is allocated only to find the end: most contents are pictures of a few kilobytes.
+ */
+async function boundsOf(file: FileHandle, range: ByteRange | undefined) {
+  const { size } = await file.stat().catch(async (error: unknown) => {
+    await file.close()
+    throw error
+  })
+  const { start = 0, end = size - 1 } = range ?? {}
+  return size === 0 ? {} : { start, end, highWaterMark: Math.max(1, Math.min(readBytes, end - start + 1)) }
+}
+
 /** Creates a file; its folder usually exists already. */
 async function create(path: string): Promise<FileHandle> {
   const opened = (): Promise<FileHandle> => open(path, 'wx', 0o640)
@@ -132,33 +147,6 @@ async function syncFolder(path: string): Promise<void> {
   } finally {
     await folder.close()
   }
-}
-
-/** Bytes that are written at once: data from the network arrives in small pieces. */
-const gatheredBytes = 256 * 1024
-
-async function* gathered(source: AsyncIterable<Buffer>): AsyncIterable<readonly Buffer[]> {
-  let chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of source) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes < gatheredBytes) continue
-    yield chunks
-    chunks = []
-    bytes = 0
-  }
-  if (bytes > 0) yield chunks
-}
-
-/** Answers the number of bytes. */
-async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<number> {
-  const size = chunks.reduce((sum, { length }) => sum + length, 0)
-  let { bytesWritten: at } = await file.writev(chunks)
-  if (at === size) return size
-  const whole = Buffer.concat(chunks)
-  while (at < size) at += (await file.write(whole, at)).bytesWritten
-  return size
 }
 
 async function statOf(path: string) {

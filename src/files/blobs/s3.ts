@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { Readable } from 'node:stream'
 import {
   AbortMultipartUploadCommand,
@@ -11,11 +12,14 @@ import {
   ListMultipartUploadsCommand,
   type ListMultipartUploadsCommandOutput,
   ListObjectsV2Command,
+  PutObjectCommand,
   S3Client,
   S3ServiceException,
+  UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3'
-import { Upload } from '@aws-sdk/lib-storage'
+import { currentDeadline } from '../../platform/limits/deadline.ts'
+import { createShares } from '../../platform/limits/shares.ts'
 import { usualLimits, withinBytes } from '../../platform/outgoing/limits.ts'
 import {
   BlobMissing,
@@ -27,6 +31,7 @@ import {
   type Sha256,
   temporary,
 } from './blob-store.ts'
+import { createSpool, type SpooledPart } from './spool.ts'
 
 export interface S3Config {
   readonly bucket: string
@@ -44,15 +49,29 @@ const defaultPatience = 60_000
 const MiB = 1024 * 1024
 /** Bytes of a part: 10,000 of them are the most that S3 takes, so this is good for 150 GiB. */
 const partSize = 16 * MiB
+/** Parts that are sent at the same time: these are in memory. */
+const partsAtOnce = 4
 /** The largest content that S3 copies with one request, and the size of the parts of a larger one. */
 const mostCopied = 5 * 1024 * MiB
 const copiedPart = 1024 * MiB
 
 /**
  * Contents in a bucket. An upload goes to a temporary key in parts, which S3 completes or discards. It is then copied
- * inside the bucket to the key of its hash, because the hash is known only at the end.
+ * inside the bucket to the key of its hash, because the hash is known only at the end. A part is on the local disk until
+ * it is complete: in memory, 200 uploads at once would take more than 3 GB.
  */
-export function createS3Store(config: S3Config, prefix: string, patience = defaultPatience): BlobStore {
+export function createS3Store(
+  config: S3Config,
+  prefix: string,
+  {
+    folder = tmpdir(),
+    patience = defaultPatience,
+  }: {
+    /** The local folder for parts that are not complete. */
+    readonly folder?: string
+    readonly patience?: number
+  } = {},
+): BlobStore {
   const { bucket: Bucket } = config
   const s3 = new S3Client({
     region: config.region || 'us-east-1',
@@ -72,23 +91,38 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
   })
   limitAnswers(s3)
   const keyOf = (sha256: Sha256): string => prefix + pathOf(sha256)
+  const spooled = createSpool(folder)
+  const sending = createShares(partsAtOnce)
 
   async function receive(source: AsyncIterable<Buffer>): Promise<Received> {
     const Key = `${prefix}${temporary}/${crypto.randomUUID()}`
     let size = 0
-    async function* counted(): AsyncIterable<Buffer> {
-      for await (const chunk of source) {
-        size += chunk.length
-        yield chunk
+    let UploadId: string | undefined
+    const Parts: CompletedPart[] = []
+    async function send(part: SpooledPart): Promise<void> {
+      const Body = await part.read()
+      if (part.isLast && Parts.length === 0) {
+        await s3.send(new PutObjectCommand({ Bucket, Key, Body }))
+        return
       }
+      UploadId ??= (await s3.send(new CreateMultipartUploadCommand({ Bucket, Key }))).UploadId
+      const PartNumber = Parts.length + 1
+      const { ETag } = await s3.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body }))
+      Parts.push({ PartNumber, ETag })
     }
-    const Body = Readable.from(counted(), { objectMode: false })
-    const upload = new Upload({ client: s3, params: { Bucket, Key, Body }, partSize, queueSize: 1 })
     try {
-      await upload.done()
+      for await (const part of spooled(source, partSize)) {
+        await sending.run(currentDeadline().who, () => send(part))
+        size += part.bytes
+      }
+      if (UploadId !== undefined) {
+        const MultipartUpload = { Parts }
+        await s3.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload }))
+      }
     } catch (error) {
-      Body.destroy()
-      await upload.abort().catch(() => {})
+      if (UploadId !== undefined) {
+        await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })).catch(() => {})
+      }
       await remove(Key).catch(() => {})
       throw error
     }

@@ -89,6 +89,7 @@ function countSent(answer: ServerResponse): () => number {
     // Only a socket reports when data is written.
     const isOwn = isTransferredStream(source) && answer.socket instanceof Socket
     const written: Buffer[] = []
+    answer.once('finish', () => release(written))
     // Runs before the piece itself is written.
     source.prependListener('data', (piece: Buffer) => {
       bytes += piece.length

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { isTransferredStream, release, transfer } from '../../platform/memory/buffer-ownership.ts'
 import { BlobMissing, type BlobStore, type Sha256 } from '../blobs/blob-store.ts'
+import { receiveHashed } from '../blobs/receive-hashed.ts'
 
 /** The result of checking a content. */
 export type Fixity = 'ok' | 'damaged' | 'missing'
@@ -29,9 +31,11 @@ export async function contentOf(store: Pick<BlobStore, 'read'>, sha256: Sha256):
 async function hashOf(content: Readable): Promise<Verifiable> {
   const hash = createHash('sha256')
   let size = 0
+  const isOwn = isTransferredStream(content)
   for await (const chunk of content as AsyncIterable<Buffer>) {
     hash.update(chunk)
     size += chunk.length
+    if (isOwn) release([transfer(chunk)])
   }
   return { sha256: hash.digest('hex'), size }
 }
@@ -42,15 +46,8 @@ export async function restore(
   to: Pick<BlobStore, 'receive' | 'remove'>,
   { sha256, size }: Verifiable,
 ): Promise<boolean> {
-  const hash = createHash('sha256')
-  async function* content(): AsyncGenerator<Buffer> {
-    for await (const chunk of (await from.read(sha256)) as AsyncIterable<Buffer>) {
-      hash.update(chunk)
-      yield chunk
-    }
-  }
-  const received = await to.receive(content())
-  if (received.size === size && hash.digest('hex') === sha256) {
+  const { received, sha256: found } = await receiveHashed(to, await from.read(sha256))
+  if (received.size === size && found === sha256) {
     await received.keep(sha256)
     return true
   }

@@ -1,10 +1,11 @@
 /** Contents that are not files: results of work, kept as long as rows of other tables refer to them. */
-import { createHash, hash as hashOf } from 'node:crypto'
+import { hash as hashOf } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { AppError } from '../../platform/errors.ts'
 import { bytesOf } from '../../platform/memory/bytes-of.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { BlobStore, ByteRange, Sha256 } from '../blobs/blob-store.ts'
+import { receiveHashed } from '../blobs/receive-hashed.ts'
 import type { Locations } from '../locations/service.ts'
 import { announceBlobs } from '../records/store.ts'
 
@@ -38,15 +39,7 @@ export function createKeptContents({
   /** Stores a content as it comes. What breaks off leaves nothing. */
   async function receive(source: AsyncIterable<Buffer>): Promise<ArrivedContent> {
     const { id: locationId, store } = locations.forVersions()
-    const hash = createHash('sha256')
-    async function* hashed(): AsyncGenerator<Buffer> {
-      for await (const piece of source) {
-        hash.update(piece)
-        yield piece
-      }
-    }
-    const received = await store.receive(hashed())
-    const sha256 = hash.digest('hex')
+    const { received, sha256 } = await receiveHashed(store, source)
     const { size } = received
     try {
       await announceBlobs(db, [{ locationId, sha256, size }])

@@ -22,7 +22,9 @@ export function openStore(place: LocationStorage & { readonly prefix: string }, 
     const { config, prefix } = place
     return createLazyStore(async () => {
       const secretkey = opened(config.secretkey, 'The secret key of the location')
-      return (await loadS3()).createS3Store({ ...config, secretkey }, prefix)
+      return (await loadS3()).createS3Store({ ...config, secretkey }, prefix, {
+        folder: join(folders.dataDir, 'work'),
+      })
     })
   }
   // A location may come from a backup that another person has made: its folder with its prefix must be an allowed one,

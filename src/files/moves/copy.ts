@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { BlobStore, Received } from '../blobs/blob-store.ts'
+import { receiveHashed } from '../blobs/receive-hashed.ts'
 import { contentOf, type Fixity, type Verifiable, verify } from '../fixity/verify.ts'
 
 /** A content being copied: the result of its check, and the received copy, under a temporary name. */
@@ -51,17 +51,9 @@ async function copy(
 ): Promise<Copied> {
   const source = await contentOf(from, blob.sha256)
   if (!source) return { blob, fixity: 'missing', received: null }
-  const hash = createHash('sha256')
-  async function* content(): AsyncGenerator<Buffer> {
-    for await (const chunk of source as AsyncIterable<Buffer>) {
-      signal.throwIfAborted()
-      hash.update(chunk)
-      yield chunk
-    }
-  }
   // A store that reads nothing does not end the stream; the stream would keep its source open.
-  const received = await to.receive(content()).finally(() => source.destroy())
-  if (received.size === blob.size && hash.digest('hex') === blob.sha256) return { blob, fixity: 'ok', received }
+  const { received, sha256 } = await receiveHashed(to, source, signal).finally(() => source.destroy())
+  if (received.size === blob.size && sha256 === blob.sha256) return { blob, fixity: 'ok', received }
   await received.discard()
   // A transfer that broke off is another matter than a damaged content.
   const fixity = await verify(from, blob)

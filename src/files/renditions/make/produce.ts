@@ -1,11 +1,13 @@
-import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { Readable } from 'node:stream'
 import type { EventLog, NewEvent } from '../../../events/service.ts'
 import type { Attempt } from '../../../jobs/service.ts'
+import { transferAll } from '../../../platform/memory/buffer-ownership.ts'
 import type { Db, Queryable, Tx } from '../../../platform/postgres/db.ts'
 import type { BlobStore, Received } from '../../blobs/blob-store.ts'
+import { receiveHashed } from '../../blobs/receive-hashed.ts'
 import { classOf } from '../../classes.ts'
 import { originalOf, type StoredFile, whoOf } from '../../model.ts'
 import * as records from '../../records/store.ts'
@@ -187,21 +189,13 @@ function lateRest(rest: readonly Recipe[], outcomes: readonly Outcome[]): Outcom
 }
 
 async function receive(location: { readonly id: number; readonly store: BlobStore }, name: string, output: Output) {
-  const hash = createHash('sha256')
-  async function* hashed(): AsyncIterable<Buffer> {
-    for await (const chunk of bytesOf(output)) {
-      hash.update(chunk)
-      yield chunk
-    }
-  }
-  const received = await location.store.receive(hashed())
+  const { received, sha256 } = await receiveHashed(location.store, bytesOf(output))
   const size = 'content' in output ? output.content.length : (await stat(output.path)).size
   if (received.size !== size) {
     await received.discard()
     throw new Error(`${received.size} of ${size} bytes were stored`)
   }
   const { extension, mimeType, metadata } = output
-  const sha256 = hash.digest('hex')
   const version = {
     name,
     locationId: location.id,
@@ -215,10 +209,10 @@ async function receive(location: { readonly id: number; readonly store: BlobStor
   return { received, version }
 }
 
-function bytesOf(output: Output): Iterable<Buffer> | AsyncIterable<Buffer> {
-  if (!('content' in output)) return createReadStream(output.path, { highWaterMark: 256 * 1024 })
+function bytesOf(output: Output): Readable {
+  if (!('content' in output)) return transferAll(createReadStream(output.path, { highWaterMark: 256 * 1024 }))
   const { buffer, byteOffset, length } = output.content
-  return [Buffer.from(buffer, byteOffset, length)]
+  return Readable.from([Buffer.from(buffer, byteOffset, length)])
 }
 
 function endOf(outcome: Outcome, hash: string, madeOf: string): store.Ended {

@@ -1,4 +1,4 @@
-import type { Sharp } from 'sharp'
+import type { Metadata, Sharp } from 'sharp'
 import { type Opened, openSource } from './open.ts'
 import type { DeriveTask, RegionTask, Results } from './tasks.ts'
 
@@ -33,10 +33,9 @@ export async function partOf(
   opened: Opened,
   task: Pick<RegionTask, 'source' | 'region' | 'width' | 'height'> & { readonly sharpPixels?: boolean },
 ): Promise<Sharp> {
-  const { picture, scale } = await levelFor(opened, task)
+  const { picture, metadata: all, scale } = await levelFor(opened, task)
   const { region, width, height } = task
   // Rounding may end one pixel outside the level.
-  const all = await picture.metadata()
   const turned = (all.orientation ?? 1) >= 5
   const [across, down] = (turned ? [all.height, all.width] : [all.width, all.height]) as [number, number]
   const left = Math.min(Math.floor(region.left * scale), across - 1)
@@ -61,16 +60,16 @@ export async function partOf(
 async function levelFor(
   { open, metadata }: Opened,
   task: Pick<RegionTask, 'source' | 'region' | 'width' | 'height'>,
-): Promise<{ picture: Sharp; scale: number }> {
+): Promise<{ picture: Sharp; metadata: Metadata; scale: number }> {
   const { page } = task.source
-  if (page) return { picture: open(), scale: (metadata.width ?? 1) / page.width }
+  if (page) return { picture: open(), metadata, scale: (metadata.width ?? 1) / page.width }
   const levels = metadata.format === 'tiff' ? (metadata.pages ?? 1) : 1
   const wanted = Math.min(task.region.width / task.width, task.region.height / task.height)
   const level = Math.max(0, Math.min(levels - 1, Math.floor(Math.log2(Math.max(1, wanted)))))
-  if (level === 0) return { picture: open({ page: 0, sequentialRead: false }), scale: 1 }
   const picture = open({ page: level, sequentialRead: false })
-  const { width } = await picture.metadata()
-  return { picture, scale: (width ?? 1) / (metadata.width ?? 1) }
+  if (level === 0) return { picture, metadata, scale: 1 }
+  const own = await picture.metadata()
+  return { picture, metadata: own, scale: (own.width ?? 1) / (metadata.width ?? 1) }
 }
 
 function coloured(picture: Sharp, { quality }: RegionTask): Sharp {

@@ -17,6 +17,7 @@ import { measureAuth } from './auth.ts'
 import { measureCallbacks } from './callbacks.ts'
 import { measureCold } from './cold.ts'
 import { type Context, openContext, temporaryFolder } from './context.ts'
+import { measureDomains } from './domains.ts'
 import { measureFileMillions } from './file-millions.ts'
 import { measureFiles } from './files.ts'
 import { measureImport } from './import.ts'
@@ -67,6 +68,7 @@ const names = [
   'callbacks',
   'thesaurus',
   'links',
+  'domains',
   'large',
 ]
 const unknown = values.only?.split(',').filter((name) => !names.includes(name)) ?? []
@@ -89,6 +91,7 @@ try {
   if (wants('small')) rows.push(...(await step('5,000 objects', () => measureSmall(say))))
   if (wants('callbacks')) rows.push(...(await step('callbacks', () => measureCallbacks(say))))
   if (wants('links')) rows.push(...(await step('links', () => measureLinks(source.path, 50_000, say))))
+  if (wants('domains')) rows.push(...(await step('domains', () => measureDomains(source.path, 20_000, say))))
   if (wants('thesaurus')) rows.push(...(await step('thesaurus', () => measureThesaurus(source.path, 50_000, say))))
   if (values.large && wants('large'))
     rows.push(...(await step('a million objects', () => measureLarge(source.path, Number(values.copies), say))))

@@ -93,6 +93,13 @@ export interface ContainerGrants {
   readonly objecttypes: ReadonlyMap<number, readonly StoredGrant[]>
 }
 
+/** Ids as bits, numbered as PostgreSQL's `get_bit` does. */
+export interface IdBits {
+  /** The id of the first bit. */
+  readonly first: number
+  readonly bytes: Buffer
+}
+
 /** The set of the objects of some collections. */
 export interface ObjectSet {
   has(systemObjectId: number): boolean
@@ -100,6 +107,10 @@ export interface ObjectSet {
   readonly size: number
   /** Their lists, each ascending. */
   readonly lists: readonly Float64Array[]
+  /** A bit for each id, where that takes no more room than the lists; they are made when they are first asked for. */
+  bits(): IdBits | null
+  /** Bytes of these bits. The rights of a caller take them, whether they are made yet or not. */
+  readonly bitBytes: number
   /** Equal for equal lists. */
   toJSON(): string
 }

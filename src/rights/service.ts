@@ -90,6 +90,7 @@ export { createPresetService, presetTerms, shareUrls } from './presets/service.t
 export type { Beyond, Given } from './shares/beyond.ts'
 export { sharedRights } from './shares/compile.ts'
 export { pinHolder, type SharedCollection, type SharedCollections, type ShareOptions } from './shares/model.ts'
+export { mostListed } from './shares/object-set.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
 export interface RightsOptions {

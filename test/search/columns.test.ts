@@ -76,6 +76,8 @@ const lists = fc
       has: (id: number) => all.some((ids) => ids.includes(id)),
       size: all.flat().length,
       lists: all.map((ids) => Float64Array.from(ids).sort()),
+      bits: () => null,
+      bitBytes: 0,
       toJSON: () => JSON.stringify(all),
     }
     return { is: 'member', member: { collections: [], objects: set } }

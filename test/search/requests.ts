@@ -137,6 +137,41 @@ export const someSuggestion: fc.Arbitrary<object> = fc.record(
   { requiredKeys: ['query', 'timeout'] },
 )
 
+/** Orders and facets by fields of objects that works link to, and of loans that link to works; pages begin anywhere. */
+export const someThroughLinks: fc.Arbitrary<Record<string, unknown>> = fc.record(
+  {
+    objecttypes: fc.constant(['work']),
+    sort: fc.array(
+      fc.oneof(
+        fc.record({
+          field: fc.constantFrom(...near.filter(({ name }) => name.startsWith('work.')).map(({ name }) => name)),
+          order: fc.constantFrom('asc', 'desc'),
+        }),
+        fc.record({
+          field: fc.constantFrom(...back(own).map(({ name }) => name)),
+          mode: fc.constantFrom('min', 'max'),
+          order: fc.constantFrom('asc', 'desc'),
+        }),
+        fc.record({ field: fc.constantFrom('_system_object_id', '_standard'), order: fc.constantFrom('asc', 'desc') }),
+      ),
+      { minLength: 1, maxLength: 2 },
+    ),
+    aggregations: fc
+      .array(
+        fc.constantFrom(
+          ...[...near.filter(({ name }) => name.startsWith('work.')), ...back(own)]
+            .filter(({ kind }) => kind !== 'daterange' && kind !== 'link')
+            .map(({ name }) => ({ type: 'term', field: name, limit: 100 })),
+        ),
+        { maxLength: 2 },
+      )
+      .map((list) => Object.fromEntries(list.map((each, n) => [`a${n}`, each]))),
+    offset: fc.nat(12),
+    limit: fc.integer({ min: 1, max: 15 }),
+  },
+  { requiredKeys: ['objecttypes', 'sort', 'limit'] },
+)
+
 export interface RequestOptions {
   /** With searches in searches. */
   readonly subsearches: boolean

@@ -49,7 +49,7 @@ const table = {
   // Lists of ids, each with at most a thousand.
   linkedAnswers: row(1, 'conditions on linked objects'),
   // Sixteen callers with 200 object types and 3,000 pools, or thousands with a few.
-  callerRights: row(24, 'rights of callers'),
+  callerRights: row(24, 'rights of callers, and the bits of the objects that collections open for them'),
   // Five thousand objects that are read repeatedly.
   objects: row(15, 'objects that are read often'),
   // Twenty thousand objects as others show them.

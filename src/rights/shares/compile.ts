@@ -165,8 +165,11 @@ export function givenByShares(
   return ways.length === 0 ? null : all([member, any(ways)])
 }
 
-/** The approximate size in bytes. The lists are not counted, because all callers share them. */
-export function sharesBytes({ shares, signature }: Shares): number {
+/**
+ * The approximate size in bytes, with the bits that searches ask for. The lists are not counted, because all callers share them.
+ */
+export function sharesBytes({ shares, member, signature }: Shares): number {
   const collections = shares.reduce((sum, share) => sum + share.collections.length, 0)
-  return 2 * signature.length + 150 * collections + 4000 * shares.length
+  const bits = [member, ...shares.map((share) => share.member)].reduce((sum, { objects }) => sum + objects.bitBytes, 0)
+  return 2 * signature.length + 150 * collections + 4000 * shares.length + bits
 }

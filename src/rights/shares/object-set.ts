@@ -1,15 +1,43 @@
-import type { Guarded, ObjectSet } from '../model.ts'
+import type { Guarded, IdBits, ObjectSet } from '../model.ts'
 import type { SharedCollection } from './model.ts'
+
+/** Up to this number of objects, statements list them. */
+export const mostListed = 200
+
+/** Bytes of the longest list of bits. */
+const mostBitBytes = 128 * 1024
 
 /** The objects of some collections. The lists are not copied or merged: all callers share them. */
 export function objectsOf(collections: readonly SharedCollection[]): ObjectSet {
   const lists = collections.map(({ list }) => list.ids).filter((ids) => ids.length > 0)
+  const size = lists.reduce((sum, ids) => sum + ids.length, 0)
+  const first = lists.reduce((least, ids) => Math.min(least, ids[0] as number), Number.POSITIVE_INFINITY)
+  const last = lists.reduce((most, ids) => Math.max(most, ids.at(-1) as number), 0)
+  const length = size > mostListed ? Math.ceil((last - first + 1) / 8) : 0
+  const bitBytes = length <= Math.min(mostBitBytes, 8 * size) ? length : 0
+  let bits: IdBits | null = null
   return {
     has: (id) => lists.some((ids) => isAmong(ids, id)),
-    size: lists.reduce((sum, ids) => sum + ids.length, 0),
+    size,
     lists,
+    bitBytes,
+    bits() {
+      if (bitBytes > 0) bits ??= makeBits(lists, first, bitBytes)
+      return bits
+    },
     toJSON: () => collections.map(({ id, list }) => `${id}.${list.version}`).join(),
   }
+}
+
+function makeBits(lists: readonly Float64Array[], first: number, length: number): IdBits {
+  const bytes = Buffer.alloc(length)
+  for (const list of lists) {
+    for (const id of list) {
+      const at = id - first
+      bytes[at >>> 3] = (bytes[at >>> 3] as number) | (1 << (at & 7))
+    }
+  }
+  return { first, bytes }
 }
 
 function isAmong(ids: Float64Array, id: number): boolean {

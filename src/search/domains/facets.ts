@@ -15,8 +15,9 @@ const mostFacets = 100
 export interface Facet {
   readonly name: string
   readonly field: string
-  /** The values of a row, as a list of texts. */
-  readonly values: string
+  /** The value of a row as a text; `list`: its values, as a list of texts. */
+  readonly value: string
+  readonly list: boolean
   readonly limit: number
   readonly offset: number
   readonly order: string
@@ -63,7 +64,8 @@ function facet(name: string, entry: Fields, { source, bind, languages }: FacetCo
   return {
     name,
     field: written,
-    values: field.list ? `${value}::text[]` : `array_remove(array[(${value})::text], null)`,
+    value: field.list ? `${value}::text[]` : `(${value})::text`,
+    list: field.list,
     limit,
     offset,
     order: by === 'count' ? `count ${direction}, ${term}` : `${term} ${direction}`,
@@ -78,10 +80,14 @@ export async function countFacets(
   parameters: Parameters,
 ): Promise<Record<string, unknown>> {
   if (facets.length === 0) return {}
-  const lists = facets.map((each, index) => `${each.values} as f${index}`).join(', ')
-  const counted = facets.map(({ limit, offset, order }, index) => {
-    const terms = `select term, count(*) from (
-      select distinct found.row, term from found cross join lateral unnest(found.f${index}) as term where term is not null) as each group by term`
+  const lists = facets.map(({ value }, index) => `${value} as f${index}`).join(', ')
+  // A row counts once for a value that it has twice.
+  const row = facets.some(({ list }) => list) ? 'row_number() over () as row, ' : ''
+  const counted = facets.map(({ limit, offset, order, list }, index) => {
+    const terms = list
+      ? `select term, count(*) from (
+        select distinct found.row, term from found cross join lateral unnest(found.f${index}) as term where term is not null) as each group by term`
+      : `select f${index} as term, count(*) from found where f${index} is not null group by 1`
     return `(with terms as materialized (${terms})
       select jsonb_build_object('count', (select count(*) from terms), 'terms', coalesce((
         select jsonb_agg(jsonb_build_object('term', term, 'count', count) order by place) from (
@@ -90,7 +96,7 @@ export async function countFacets(
   })
   const { rows } = await q.query<Record<string, { count: number; terms: readonly object[] }>>(
     ...parameters.statement(
-      `with found as materialized (select row_number() over () as row, ${lists} ${matching}) select ${counted.join(', ')}`,
+      `with found as materialized (select ${row}${lists} ${matching}) select ${counted.join(', ')}`,
     ),
   )
   return Object.fromEntries(

@@ -5,7 +5,7 @@ import { badRequest } from '../../platform/errors.ts'
 import { type JsonAnswer, JsonWriter, writeJson } from '../../platform/http/json-answer.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { RequestLimiter } from '../../platform/limits/request-limiter.ts'
-import type { Db } from '../../platform/postgres/db.ts'
+import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import { Parameters } from '../postgres/query/sql/sql.ts'
 import { pageOf } from '../request/compile.ts'
@@ -29,6 +29,11 @@ export interface RecordSearchDeps {
   readonly keepers: RecordKeepers
 }
 
+interface RecordHit {
+  readonly basetype: string
+  readonly id: number
+}
+
 export type RecordSearch = ReturnType<typeof createRecordSearch>
 
 interface Plan {
@@ -36,6 +41,8 @@ interface Plan {
   readonly parameters: Parameters
   /** `from … where …` */
   readonly matching: string
+  /** Whether the condition looks at the texts of records. */
+  readonly readsTexts: boolean
   readonly order: string
   readonly facets: readonly Facet[]
   readonly offset: number
@@ -60,6 +67,7 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
       source,
       parameters,
       matching: `${source.sql} and ${condition}`,
+      readsTexts: /\brecord_\w+\(| like /.test(condition),
       order: orderBy(request.sort, context),
       facets: facetsOf(request.aggregations, context),
       ...pageOf(request, false),
@@ -70,17 +78,30 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
 
   async function find(plan: Plan, deadline: Deadline) {
     const q = db.within(deadline)
-    const { source, parameters, matching, order, offset, limit, facets } = plan
+    const found = plan.readsTexts && plan.limit > 0 ? await findAtOnce(q, plan) : await findApart(q, plan)
+    return { ...found, aggregations: await countFacets(q, plan.facets, plan.matching, plan.parameters) }
+  }
+
+  /** The number and the page, each by itself: an index may have the order of the page. */
+  async function findApart(q: Queryable, { source, parameters, matching, order, offset, limit }: Plan) {
     const counted = await q.query<{ count: number }>(...parameters.statement(`select count(*) as count ${matching}`))
     const page = `select ${source.basetype} as basetype, ${source.id} as id ${matching}
        order by ${order} limit ${parameters.add(limit)} offset ${parameters.add(offset)}`
-    const { rows } =
-      limit === 0 ? { rows: [] } : await q.query<{ basetype: string; id: number }>(...parameters.statement(page))
-    return {
-      count: counted.rows[0]?.count ?? 0,
-      hits: rows,
-      aggregations: await countFacets(q, facets, matching, parameters),
-    }
+    const { rows } = limit === 0 ? { rows: [] } : await q.query<RecordHit>(...parameters.statement(page))
+    return { count: counted.rows[0]?.count ?? 0, hits: rows }
+  }
+
+  /** Both in one walk, since to look at the texts of each record takes the most time. */
+  async function findAtOnce(q: Queryable, plan: Plan) {
+    const { source, parameters, matching, order, offset, limit } = plan
+    const { rows } = await q.query<RecordHit & { count: number }>(
+      ...parameters.statement(`select ${source.basetype} as basetype, ${source.id} as id, count(*) over () as count ${matching}
+         order by ${order} limit ${parameters.add(limit)} offset ${parameters.add(offset)}`),
+    )
+    const [first] = rows
+    // Behind the last hit there is no row that says how many there are.
+    if (!first && offset > 0) return findApart(q, plan)
+    return { count: first?.count ?? 0, hits: rows }
   }
 
   /** The records in the order of the hits. A record that was deleted meanwhile is missing. */

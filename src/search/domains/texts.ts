@@ -45,7 +45,7 @@ export function textCondition(
   if (phrase || mode === 'token') {
     return `(${indexed}${anyValue(targets, bind, `strpos(record_text(v.value), record_text(${sent}::text)) > 0`)})`
   }
-  return `(${indexed}record_words(${together(targets, bind)}) @> record_words(${sent}::text))`
+  return `(${indexed}record_has_words(${together(targets, bind)}, record_words(${sent}::text)))`
 }
 
 function anyValue(targets: readonly TextField[], bind: Bind, condition: string): string {

@@ -41,6 +41,8 @@ export interface SearchIndexOptions {
   readonly memory: ColumnShares & EngineShares & Pick<Shares, 'accessSets'>
   /** The number of matches from which on a result is large; absent: the default of the engine. */
   readonly largeResult?: number
+  /** The highest number of objects that a condition through a link looks up beforehand; absent: the default of the engine. */
+  readonly mostTargets?: number
 }
 
 export function createPostgresIndex({
@@ -52,6 +54,7 @@ export function createPostgresIndex({
   connections,
   memory,
   largeResult,
+  mostTargets,
 }: SearchIndexOptions): SearchIndex {
   const slots = createSlotCache(db)
   const sortIndexes = createSortIndexes({ db, log, jobs })
@@ -70,6 +73,7 @@ export function createPostgresIndex({
     memory,
     maxConnections: connections,
     ...(largeResult === undefined ? {} : { largeResult }),
+    ...(mostTargets === undefined ? {} : { mostTargets }),
   })
   const target = createPostgresTarget({ slots, icu, renewal })
   return {

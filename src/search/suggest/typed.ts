@@ -21,7 +21,8 @@ export const isLongEnough = (word: string): boolean => [...word].length >= short
 /** White space as people see it. */
 const spaces = /\s+/u
 
-function piecesOf({ query = '', tokens_dont_split_query: whole }: SuggestRequest): readonly string[] {
+/** The typed text in parts, at its white space. */
+export function piecesOf({ query = '', tokens_dont_split_query: whole }: SuggestRequest): readonly string[] {
   const text = query.trim()
   if (text === '') return []
   return whole ? [text] : text.split(spaces)

@@ -12,7 +12,7 @@ import type { SearchRequest } from '../schema.ts'
 import { counting, type SuggestContext, searchFor, textElement, typedSpan } from './context.ts'
 import { searchVariants } from './patterns.ts'
 import type { SuggestedValue, SuggestRequest } from './schema.ts'
-import { isLongEnough } from './typed.ts'
+import { isLongEnough, piecesOf } from './typed.ts'
 
 /** The number of objects whose values are read. */
 const lookedAt = 200
@@ -65,8 +65,13 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
     is: 'or',
     of: asked.map(({ field, languages }) => ({ is: 'value', field, languages, values: [value], below: false })),
   })
-  const { plan } = await context.compile(searchFor(context.request, []))
-  const counts = await engine.countEach(counting(plan), chosen.map(has), time.deadline)
+  const countAll = async () => {
+    const { plan } = await context.compile(searchFor(context.request, []))
+    return engine.countEach(counting(plan), chosen.map(has), time.deadline)
+  }
+  const counts = isWhole(found, asked, context.request)
+    ? chosen.map((value) => (holders.get(value) ?? []).length)
+    : await countAll()
   return chosen.flatMap((value, index) => {
     const span = typedSpan(foldedText(value), partial)
     const count = counts[index] ?? 0
@@ -75,6 +80,17 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
     const _system_object_id = (holders.get(value) ?? []).slice(0, limit)
     return [{ field: value, suggest: marked(value, span ? [span] : [], 'b'), count, _system_object_id }]
   })
+}
+
+/**
+ * Whether the search found all objects with each of its values: it was the widest one and not cut, and finds every text that fits.
+ * Parts of the query of several words are searched next to each other, but fit in any order.
+ */
+function isWhole({ ids, isWidest }: Matching, asked: readonly Asked[], request: SuggestRequest): boolean {
+  const { query = '', tokens_mode: mode = '', tokens_dont_split_query: whole = false } = request
+  if (!isWidest || ids.length >= lookedAt || asked.some(({ field }) => field.kind === 'string')) return false
+  if (words(query).length === 1) return true
+  return mode !== 'exact' && !whole && piecesOf(request).every((piece) => words(piece).length === 1)
 }
 
 /** The texts of the fields, by object, as far as the caller sees them. */
@@ -99,6 +115,8 @@ async function textsOf({ plan, ids }: Matching, asked: readonly Asked[], { engin
 interface Matching {
   readonly plan: SearchPlan
   readonly ids: readonly number[]
+  /** Whether the widest of the searches for the text was possible. */
+  readonly isWidest: boolean
 }
 
 /** Objects with the typed text in a field; null: there is nothing to search for. */
@@ -106,12 +124,12 @@ async function matching(
   asked: readonly Asked[],
   { request, engine, time, compile }: ValueContext,
 ): Promise<Matching | null> {
-  for (const looked of searchVariants(request)) {
+  for (const [index, looked] of searchVariants(request).entries()) {
     const search = looked.map(({ string, mode, phrase }) => elementOf(asked, { string, mode, phrase }, request))
     try {
       const { plan } = await compile({ ...searchFor(request, search), limit: lookedAt } as SearchRequest)
       const ids = await engine.some(plan, time.deadline)
-      return { plan, ids: ids.toSorted((one, other) => one - other) }
+      return { plan, ids: ids.toSorted((one, other) => one - other), isWidest: index === 0 }
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'WildcardExpandedToTooManyTerms') throw error
     }

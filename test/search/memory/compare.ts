@@ -14,14 +14,19 @@ export interface Compared {
 
 /**
  * Answers are those of PostgreSQL. `again`: each plan is searched four times, in words that differ, so that what is read into
- * columns for the first searches answers the last, however little they find.
+ * columns for the first searches answers the last, however little they find. `joins`: no condition through a link is looked up
+ * beforehand.
  */
 export function createComparingIndex(
   compared: Compared,
-  { again = false }: { again?: boolean } = {},
+  { again = false, joins = false }: { again?: boolean; joins?: boolean } = {},
 ): (options: SearchIndexOptions) => SearchIndex {
   return (options) => {
-    const one = createPostgresIndex(again ? { ...options, largeResult: 0 } : options)
+    const one = createPostgresIndex({
+      ...options,
+      ...(again ? { largeResult: 0 } : {}),
+      ...(joins ? { mostTargets: 0 } : {}),
+    })
     const other = createMemoryIndex(options)
     const compare = async (plan: SearchPlan, found: SearchOutcome, deadline: Deadline): Promise<void> => {
       compared.plans++

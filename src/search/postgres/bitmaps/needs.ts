@@ -1,20 +1,31 @@
 /** The columns that a search needs to be answered from memory. */
 import { hash } from 'node:crypto'
 import type { SearchField } from '../../plan/fields.ts'
-import type { Clause } from '../../plan/plan.ts'
+import type { AggregationPlan, Clause } from '../../plan/plan.ts'
 import { lexically } from '../lexical.ts'
 import { rightsCondition } from '../query/access/access.ts'
-import type { AccessSetCondition } from '../query/access/access-sets.ts'
 import { clauseSql } from '../query/conditions/condition.ts'
 import type { ConditionContext } from '../query/conditions/context.ts'
 import { isRange, type KeyRange, keyRange } from '../query/conditions/key-ranges.ts'
 import type { FacetColumn } from '../query/facets/facets.ts'
-import { orderByIndex, orderColumns } from '../query/order/order.ts'
-import { isOfDocument, longestCondition, type Sql } from '../query/sql/of-document.ts'
+import { orderByIndex, orderColumns, targetOrder } from '../query/order/order.ts'
+import { isOfDocument, longestCondition } from '../query/sql/of-document.ts'
 import { Parameters } from '../query/sql/sql.ts'
 import type { ColumnRequest } from './bitmap-store.ts'
 import type { KeyColumn, MatchColumn, NumberColumn, OrderColumn } from './column.ts'
-import { readKeys, readMatches, readNumbers, readOrder } from './read.ts'
+import {
+  type BackFacet,
+  type BackOrder,
+  backFacetOf,
+  backOrderOf,
+  idOrderOf,
+  ranksIn,
+  type TargetFacet,
+  targetFacetOf,
+} from './linking-needs.ts'
+import { readKeys, readMatches, readOrder } from './read.ts'
+import { type Access, accessOf, atOnce, isColumn, numbersOf, objectsAlone } from './requests.ts'
+import type { TargetOrder } from './target-order.ts'
 
 export interface Needs {
   readonly type: number
@@ -24,32 +35,35 @@ export interface Needs {
   readonly ranges: readonly { readonly range: KeyRange; readonly wanted: ColumnRequest<KeyColumn> }[]
   readonly among: readonly { readonly ids: readonly number[]; readonly not: boolean }[]
   readonly facets: readonly ColumnRequest<NumberColumn>[]
+  /** By name: facets of what the matches link to, as far as columns of that can answer them. */
+  readonly targetFacets: ReadonlyMap<string, TargetFacet>
   /** null: no page is needed, or its order is not kept in memory. */
   readonly order: OrderRequest | null
+  /** The order of the page where it is one by linked objects, or by objects that link to the matches. */
+  readonly targets: TargetOrder | null
+  readonly back: BackOrder | null
+  readonly backFacets: readonly BackFacet[]
 }
 
 /** An order of the objects that fulfil `matches` (the key of a condition); null: of all objects. */
 export type OrderRequest = ColumnRequest<OrderColumn> & { readonly matches: string | null }
 
-export interface Access {
-  /** Equal where all is the same. */
-  readonly key: string
-  readonly known: AccessSetCondition
-}
-
 /** The highest number of objects of a type for which sort keys are kept: they take sixteen times the memory of a condition. */
 const mostKeys = 500_000
 /** The highest number of objects of a type for which all scores are compared, when not every match must contain searched words. */
 const mostScored = 100_000
-const atOnce = { usual: 1, large: 1 }
 /**
  * A condition on words with many matches will be used again, so it is read at once. Another condition may belong to one search
  * only: a filter that a person has put together.
  */
 const times = { text: atOnce, other: { usual: 2, large: 2 } }
 
-/** null: the search has a part that no column can answer. */
-export function needsOf(context: ConditionContext, facets: readonly FacetColumn[]): Needs | null {
+/** null: the search has a part that no column can answer. `uncounted`: aggregations without a column of the matches. */
+export function needsOf(
+  context: ConditionContext,
+  facets: readonly FacetColumn[],
+  uncounted: readonly AggregationPlan[],
+): Needs | null {
   const { plan } = context
   const { scope } = plan
   const [type, ...others] = scope.objecttypes ?? []
@@ -59,8 +73,13 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
   const rights = rightsCondition(scope.rights)
   if (rights.never) return null
   const order = orderOf(context)
+  const isPaged = plan.limit > 0 && !plan.after
+  const targets = isPaged ? targetsOf(context) : null
+  const back = isPaged ? backOrderOf(context) : null
+  const backFacets = uncounted.flatMap((each) => (each.kind === 'facet' ? (backFacetOf(each, context) ?? []) : []))
+  if (backFacets.length < uncounted.length) return null
   // PostgreSQL walks through all matches for the page, and counts them at the same time.
-  if (plan.limit > 0 && !plan.after && !order && facets.length === 0) return null
+  if (isPaged && !order && !targets && !back && facets.length + uncounted.length === 0) return null
   const found = conditionsOf(scope.where, context)
   if (!found) return null
   const visibilities = found.ranges.map(({ range: { field } }) => plan.fieldVisibility.column(field))
@@ -69,32 +88,26 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
   const asked = rights.node ? [scope.rights, ...places] : places
   const access = asked.flatMap((expression): Access[] => {
     const known = plan.accessSets.known(expression)
-    return known ? [{ key: `access ${keyOf(known)}`, known }] : []
+    return known ? [accessOf(known)] : []
   })
   if (access.length < asked.length) return null
   return {
     ...found,
     type,
     access,
-    facets: columns.map((sql) => ({
-      key: `numbers ${sql}`,
-      times: atOnce,
-      read: (db, table) => readNumbers(db, table, sql),
-    })),
+    facets: columns.map(numbersOf),
+    targetFacets: new Map(
+      facets.flatMap(({ facet, reached }) => {
+        const targetFacet = reached ? targetFacetOf(facet, context) : null
+        return targetFacet ? [[facet.name, targetFacet] as const] : []
+      }),
+    ),
     order,
+    targets,
+    back,
+    backFacets,
   }
 }
-
-/** The key of a condition. It contains the highest number of the sets: the result for sets up to that number never changes. */
-function keyOf(known: AccessSetCondition): string {
-  if (known.is === 'member') return `member ${hash('sha256', known.member.objects.toJSON(), 'base64')}`
-  if (known.is === 'not') return `not ${keyOf(known.of)}`
-  if (known.is !== 'sets') return `(${known.of.map(keyOf).join(` ${known.is} `)})`
-  return `${known.key} ${known.sets.upTo}`
-}
-
-/** Whether the SQL depends on a document alone, and has no parameters. */
-const isColumn = (sql: Sql): boolean => isOfDocument(sql) && !sql.text.includes('{{')
 
 type Conditions = Pick<Needs, 'matches' | 'ranges' | 'among'>
 
@@ -179,6 +192,19 @@ function orderOf(context: ConditionContext): OrderRequest | null {
   }
 }
 
+function targetsOf(context: ConditionContext): TargetOrder | null {
+  const [key, next] = context.plan.sort
+  const by = key && targetOrder(key, context)
+  if (!key || !by || !isColumn(by.target)) return null
+  return {
+    targets: numbersOf(`(${by.target})::int`),
+    keyOf: (statement) => by.keySql(statement.context),
+    ranks: by.key && ranksIn(by.type, by.key, context),
+    descending: key.descending,
+    ids: idOrderOf(next),
+  }
+}
+
 /** The key of the condition on words, where there is exactly one. */
 function onlyWords(where: Clause, context: ConditionContext): string | null {
   const [only, ...others] = partsOf(where).filter(({ is }) => is === 'text')
@@ -200,10 +226,12 @@ const digestOf = (text: string, values: readonly unknown[]): string =>
     'base64',
   )
 
-/** All columns that must be read. An order contains the matches already. */
-export const columnsOf = ({ matches, ranges, facets, order }: Needs): ColumnRequest[] => [
+/** All columns of the type that must be read. An order contains the matches already. */
+export const columnsOf = ({ matches, ranges, facets, order, targets, back, backFacets }: Needs): ColumnRequest[] => [
   ...matches.filter(({ key }) => key !== order?.matches),
   ...ranges.map(({ wanted }) => wanted),
   ...facets,
   ...(order ? [order] : []),
+  ...(targets ? [targets.targets] : []),
+  ...(back || backFacets.length > 0 ? [objectsAlone] : []),
 ]

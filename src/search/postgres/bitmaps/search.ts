@@ -1,15 +1,18 @@
 /** Answers searches from columns in memory, as far as these have been read. */
 import type { Queryable } from '../../../platform/postgres/db.ts'
-import type { FacetCounts } from '../../plan/plan.ts'
-import { type CountedText, parseIntegers } from '../query/facets/facet-sets.ts'
+import type { AggregationPlan, FacetCounts } from '../../plan/plan.ts'
+import { type CountedText, type createFacetSetCache, parseIntegers } from '../query/facets/facet-sets.ts'
 import type { FacetColumn } from '../query/facets/facets.ts'
-import type { Page, PendingSearch, Renewed } from '../query/results/cached-results.ts'
-import { readHits, type Statement, type StatementForm } from '../query/statements/statements.ts'
+import type { Page, Renewed } from '../query/results/cached-results.ts'
+import { readHits, type Statement } from '../query/statements/statements.ts'
+import type { BitmapSearch, Matched } from './asked.ts'
 import type { BitmapStore, ColumnRequest } from './bitmap-store.ts'
 import { type MatchColumn, matchesIn, type NumberColumn, type ObjectTable, type OrderColumn } from './column.ts'
 import { countBits, countNumbers, findAccessible, findMatches, idsInOrder } from './match.ts'
 import { columnsOf, type Needs, needsOf, type OrderRequest } from './needs.ts'
+import type { PartOfOrder } from './page-groups.ts'
 import { readSince, type Since } from './since.ts'
+import { createThroughLinks } from './through-links.ts'
 
 /** With more changed documents than this, a table is read again. */
 const mostChanged = 1500
@@ -19,21 +22,17 @@ const mostSorted = 100_000
 /** The highest number of hits whose sort values are read within microseconds. */
 const mostQuick = 200
 
-/** A search about to be run. */
-export interface BitmapSearch extends Omit<PendingSearch, 'start'> {
-  readonly start: (form?: StatementForm) => Statement
-  readonly plain: Queryable
-  /** Whether there is an index in the order of the page. */
-  readonly isIndexed: boolean
-}
-
 export interface BitmapSearchDeps {
+  /** The members of facet sets. */
+  readonly sets: ReturnType<typeof createFacetSetCache>
   readonly pipelined: Queryable
   readonly bitmaps: BitmapStore
   readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
 }
 
-export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSearchDeps) {
+export function createBitmapSearch({ pipelined, bitmaps, sets, countFacet }: BitmapSearchDeps) {
+  const throughLinks = createThroughLinks({ bitmaps, sets })
+
   /** All needed columns but the order; null: one is missing. */
   async function take(table: ObjectTable, { matches, ranges, facets, order }: Needs) {
     const conditions = []
@@ -69,11 +68,13 @@ export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSea
   }
 
   async function facetsOf(
+    asked: BitmapSearch,
+    matched: Matched,
     facetColumns: readonly FacetColumn[],
     numbers: readonly NumberColumn[],
-    bits: Uint32Array,
-    since: Since,
+    targetFacets: Needs['targetFacets'],
   ) {
+    const { bits, since } = matched
     const facets = new Map<string, FacetCounts>()
     for (const [index, column] of facetColumns.entries()) {
       const counts = await countNumbers(bits, numbers[index] as NumberColumn)
@@ -83,18 +84,27 @@ export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSea
         counts.set(number, (counts.get(number) ?? 0) + (added[place] as number))
       }
       const text = { values: [...counts.keys()].join(), counts: [...counts.values()].join() }
-      facets.set(column.facet.name, await countFacet(column, text))
+      const { name } = column.facet
+      const targets = targetFacets.get(name)
+      const known = targets ? await throughLinks.targetFacet(asked, matched, targets, text) : null
+      facets.set(name, known ?? (await countFacet(column, text)))
     }
     return facets
+  }
+
+  /** The page in an order that is in memory. */
+  async function orderedPage(asked: BitmapSearch, { table, bits, since }: Matched, order: OrderColumn) {
+    const from = Math.max(0, asked.plan.offset - since.matches.length)
+    const ids = await idsInOrder(bits, table, order, from, asked.plan.offset + asked.plan.limit)
+    return pageOf(asked, since, { ids, from })
   }
 
   /** The page, from the matches in memory and the matches among the changed objects. `null`: the index has changed meanwhile. */
   async function pageOf(
     { plan, plain, start }: BitmapSearch,
-    { table, bits, since, order }: { table: ObjectTable; bits: Uint32Array; since: Since; order: OrderColumn },
+    since: Pick<Since, 'asOf' | 'matches'>,
+    { ids, from }: PartOfOrder,
   ) {
-    const from = Math.max(0, plan.offset - since.matches.length)
-    const ids = await idsInOrder(bits, table, order, from, plan.offset + plan.limit)
     if (ids.length + since.matches.length === 0) return { value: [], asOf: since.asOf }
     const all = [...ids, ...since.matches]
     const page = await readHits(all.length > mostQuick ? plain : pipelined, start(), all, plan.offset - from)
@@ -102,11 +112,15 @@ export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSea
   }
 
   /** The counts, and the page if its order is in memory. `null`: a part cannot be answered from memory. */
-  async function find(asked: BitmapSearch, facetColumns: readonly FacetColumn[]): Promise<Renewed | null> {
+  async function find(
+    asked: BitmapSearch,
+    facetColumns: readonly FacetColumn[],
+    others: readonly AggregationPlan[],
+  ): Promise<Renewed | null> {
     const { plan, plain, start } = asked
     const [type] = plan.scope.objecttypes ?? []
     const table = type === undefined ? null : bitmaps.table(type)
-    const needs = table && needsOf(start().context, facetColumns)
+    const needs = table && needsOf(start().context, facetColumns, others)
     const taken = needs && (await take(table, needs))
     if (!taken) return null
     const since = await sinceThen(plain, await asked.moment(), table, () => start({ byKeys: true }), facetColumns)
@@ -130,12 +144,20 @@ export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSea
       without: [...since.changed, ...plan.fieldVisibility.without],
     })
     const { asOf } = since
-    const facets = await facetsOf(facetColumns, numbers, bits, since)
+    const matched = { table, bits, since }
+    const backFacets = await throughLinks.backFacets(asked, matched, needs.backFacets)
+    if (!backFacets) return null
+    const own = await facetsOf(asked, matched, facetColumns, numbers, needs.targetFacets)
+    const facets = new Map([...own, ...backFacets])
     const value = { count: countBits(bits) + since.matches.length, facets, ranges: new Map() }
     const counts = { value, asOf }
     if (plan.limit === 0) return { counts, page: { value: [], asOf } }
     const order = needs.order && bitmaps.column(table, needs.order)
-    if (order) return { counts, page: await pageOf(asked, { table, bits, since, order }) }
+    if (order) return { counts, page: await orderedPage(asked, matched, order) }
+    const placed = needs.targets
+      ? await throughLinks.byTargets(asked, matched, needs.targets)
+      : needs.back && (await throughLinks.byLinking(asked, matched, needs.back))
+    if (placed) return { counts, page: await pageOf(asked, { asOf, matches: placed.others }, placed.part) }
     if (needs.order && mayOrder(asked, table)) bitmaps.want(needs.type, [needs.order], 'usual')
     return { counts, page: null }
   }
@@ -145,24 +167,34 @@ export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSea
      * The number of matches and the facets, and the page if its order is in memory; null: a part cannot be answered from memory.
      */
     async find(asked: BitmapSearch): Promise<Renewed | null> {
-      return asked.columns.length < asked.plan.aggregations.length ? null : find(asked, asked.columns)
+      return find(asked, asked.columns, othersOf(asked))
     },
 
     /** Only the page. */
     async page(asked: BitmapSearch): Promise<Page | null> {
-      return (await find(asked, []))?.page ?? null
+      return (await find(asked, [], []))?.page ?? null
     },
 
     /** Asks for columns that would have helped a search with so many matches, for the next time. */
     want(asked: BitmapSearch, count: number, largeResult: number): void {
-      if (asked.columns.length < asked.plan.aggregations.length) return
-      const needs = needsOf(asked.start().context, asked.columns)
+      const needs = needsOf(asked.start().context, asked.columns, othersOf(asked))
       if (!needs) return
       const ordered = asked.isIndexed || count <= mostSorted
       const wanted = columnsOf(ordered ? needs : { ...needs, order: null })
       bitmaps.want(needs.type, wanted, count > largeResult ? 'large' : 'usual')
+      const linking = [...needs.backFacets, ...(needs.back ? [needs.back] : [])].map((each) => each.linking)
+      for (const { type, links, values } of linking) bitmaps.want(type, [links, values], 'usual')
+      const ranks = needs.targets?.ranks
+      const targets = [...[...needs.targetFacets.values()].map((each) => each.targets), ...(ranks ? [ranks] : [])]
+      for (const { type, values } of targets) bitmaps.want(type, [values], 'usual')
     },
   }
+}
+
+/** The aggregations that are counted by no column of the matches. */
+function othersOf({ plan, columns }: BitmapSearch): AggregationPlan[] {
+  const counted = new Set<AggregationPlan>(columns.map(({ facet }) => facet))
+  return plan.aggregations.filter((each) => !counted.has(each))
 }
 
 const mayOrder = ({ isIndexed }: BitmapSearch, { ids }: ObjectTable): boolean => isIndexed || ids.length <= mostSorted

@@ -48,6 +48,8 @@ export interface PostgresEngineDeps {
   readonly memory: EngineShares
   /** Number of matches from which on a page is read along an index, if one has its order. */
   readonly largeResult?: number
+  /** The highest number of objects that a condition through a link looks up beforehand; more are found by a join. */
+  readonly mostTargets?: number
 }
 
 /** Bytes of the values of facets, of results, and of answers about linked objects. */
@@ -59,6 +61,8 @@ const longestStatement = 60_000
 const farOffset = 1000
 /** A search is worth columns if it has more matches than a large result divided by this number. */
 const columnGain = 15
+/** The same for orders and facets through links, which ask something else for each match. */
+const linkGain = 150
 
 const byId: SearchPlan['sort'] = [{ field: { by: 'id' }, descending: false }]
 
@@ -74,6 +78,7 @@ export function createPostgresEngine({
   bitmaps,
   memory,
   largeResult = 30_000,
+  mostTargets = 2000,
 }: PostgresEngineDeps): PostgresEngine {
   const lexical = db.sibling({
     maxConnections,
@@ -87,7 +92,7 @@ export function createPostgresEngine({
     moment === null ? readNow(null) : Promise.resolve(moment)
   const kept = createCachedResults({ countFacet, momentOf, maxBytes: memory.searchResults })
   const linkedAnswers = createLinkedAnswers(memory.linkedAnswers)
-  const bitmapSearch = createBitmapSearch({ pipelined, bitmaps, countFacet })
+  const bitmapSearch = createBitmapSearch({ pipelined, bitmaps, sets, countFacet })
   type Prepared = Awaited<ReturnType<typeof prepare>>
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
@@ -108,31 +113,42 @@ export function createPostgresEngine({
       now ??= momentOf(given)
       return now
     }
-    const linked = await findLinked(
+    const answered = await findLinked(
       { db: databases.lexical, known: linkedAnswers, accessSets, moment },
       asked.fieldVisibility,
-      (known) => statements.compileAll(planWith(known), expansions, known),
+      (known) => statements.compileAll(databases.lexical, planWith(known), expansions, known),
     )
-    const plan = planWith(linked)
+    const plan = planWith(answered)
     await yieldIfDue(yielder)
+    const { targets, asOf, found } = await statements.readTargets(
+      databases.lexical,
+      plan,
+      expansions,
+      answered,
+      mostTargets,
+    )
+    const linked: LinkedObjects = { ...answered, targets }
     const start = (form: statements.StatementForm = {}): statements.Statement =>
       statements.startStatement(plan, expansions, linked, form)
     const first = start()
-    const lookedUp = hash('sha256', `${expansions.found()}\n${linked.found()}`, 'base64')
+    const lookedUp = hash('sha256', `${expansions.found()}\n${linked.found()}\n${found()}`, 'base64')
     const plain = db.within(deadline)
     const isIndexed = plan.limit > 0 && (await sortIndexes.has(plan))
     return {
       plan,
       moment,
       lookedUp,
+      lookedUpAt: asOf,
+      throughLinks: goesThroughLinks(plan),
       start,
       first,
       plain,
+      lexical: databases.lexical,
       get target() {
         return first.lexical ? databases.lexical : plain
       },
       isIndexed,
-      columns: columnsOf(plan, linked),
+      columns: columnsOf(plan, linked, databases.lexical),
     }
   }
 
@@ -154,10 +170,10 @@ export function createPostgresEngine({
     const { counts } = found
     const page =
       found.page ??
-      (known && isWorthColumns(counts.value.count) ? await bitmapSearch.page(asked) : null) ??
+      (known && isWorthColumns(asked, counts.value.count) ? await bitmapSearch.page(asked) : null) ??
       (await pageOf(asked, counts.value.count))
     if (!found.page) kept.keepPage(asked, page)
-    return { value: { ...counts.value, hits: page.value }, asOf: Math.min(counts.asOf, page.asOf) }
+    return { value: { ...counts.value, hits: page.value }, asOf: Math.min(counts.asOf, page.asOf, asked.lookedUpAt) }
   }
 
   /** The part of a result that columns in memory can answer. */
@@ -179,7 +195,7 @@ export function createPostgresEngine({
       kept.keepCounts(asked, { value: counts, asOf: whole.asOf })
       kept.keepPage(asked, { value: whole.hits, asOf: whole.asOf })
       wantColumns(asked, whole.count)
-      return { value: { ...counts, hits: whole.hits }, asOf: whole.asOf }
+      return { value: { ...counts, hits: whole.hits }, asOf: Math.min(whole.asOf, asked.lookedUpAt) }
     }
     const counting = statements.runCounts(target, start, columns)
     // If conditions are expensive for objects that do not match, the exact count is needed to decide about walking along an index.
@@ -189,14 +205,15 @@ export function createPostgresEngine({
     kept.keepCounts(asked, { value: counts, asOf: counted.asOf })
     kept.keepPage(asked, page)
     wantColumns(asked, counted.count)
-    return { value: { ...counts, hits: page.value }, asOf: Math.min(counted.asOf, page.asOf) }
+    return { value: { ...counts, hits: page.value }, asOf: Math.min(counted.asOf, page.asOf, asked.lookedUpAt) }
   }
 
-  const isWorthColumns = (count: number): boolean => count * columnGain > largeResult
+  const isWorthColumns = ({ throughLinks }: Prepared, count: number): boolean =>
+    count * (throughLinks ? linkGain : columnGain) > largeResult
 
   /** Makes a search with many matches run in memory the next time. */
   function wantColumns(asked: Prepared, count: number): void {
-    if (isWorthColumns(count)) bitmapSearch.want(asked, count, largeResult)
+    if (isWorthColumns(asked, count)) bitmapSearch.want(asked, count, largeResult)
   }
 
   /**
@@ -260,7 +277,7 @@ export function createPostgresEngine({
     const linked = await findLinked(
       { db: databases.lexical, known: linkedAnswers, accessSets, moment: () => momentOf(given) },
       asked.fieldVisibility,
-      (known) => statements.compileAll(planWith(known), expansions, byTerm(known)),
+      (known) => statements.compileAll(databases.lexical, planWith(known), expansions, byTerm(known)),
     )
     return { target: databases.lexical, context: { plan: planWith(linked), expansions, linked: byTerm(linked) } }
   }
@@ -358,8 +375,16 @@ export function createPostgresEngine({
   return engine
 }
 
-function columnsOf(plan: PostgresPlan, linked: LinkedObjects): FacetColumn[] {
-  return plan.aggregations.flatMap((each) => (each.kind === 'facet' ? (facetColumn(each, plan, linked) ?? []) : []))
+/** Whether hits are sorted or counted by values of other objects. */
+function goesThroughLinks({ sort, aggregations }: SearchPlan): boolean {
+  return (
+    sort.some(({ field }) => field.by === 'field' && field.steps) ||
+    aggregations.some((each) => each.kind === 'facet' && each.field.kind === 'field' && each.field.steps)
+  )
+}
+
+function columnsOf(plan: PostgresPlan, linked: LinkedObjects, db: Queryable): FacetColumn[] {
+  return plan.aggregations.flatMap((each) => (each.kind === 'facet' ? (facetColumn(each, plan, linked, db) ?? []) : []))
 }
 
 function nothing(plan: SearchPlan): SearchOutcome {

@@ -1,10 +1,7 @@
 /** Membership of objects in collections: it is stored in a table of its own, not in documents. */
 import { hash } from 'node:crypto'
-import type { ObjectSet } from '../../../../rights/service.ts'
+import { mostListed, type ObjectSet } from '../../../../rights/service.ts'
 import type { Member } from '../sql/tsquery.ts'
-
-/** Up to this number, the objects are listed in the statement. */
-const mostListed = 200
 
 /**
  * Whether an object is in one of the collections, by its id under the alias; without parameters. When one of the lists changes, the
@@ -22,9 +19,6 @@ export function memberSql({ collections, objects }: Omit<Member, 'op'>, alias: s
     and member.collection_id + 0 = any('{${collections.map(Number)}}'::bigint[]) /* ${digestOf(objects)} */)`
 }
 
-/** Bytes of the longest list of bits. */
-const mostBytes = 128 * 1024
-
 /**
  * The same with a parameter: a bit for each id, where that takes no more room than the lists. To look at a bit takes PostgreSQL a
  * fraction of what it takes to ask an index for each match.
@@ -34,48 +28,11 @@ export function memberBitsSql(
   alias: string,
   value: (value: Buffer, type: string) => string,
 ): string {
-  const { objects } = member
-  const bits = objects.size <= mostListed ? null : bitsOf(objects)
+  const bits = member.objects.bits()
   if (!bits) return memberSql(member, alias)
   const last = bits.first + 8 * bits.bytes.length - 1
   return `case when ${alias}.id between ${bits.first} and ${last}
     then get_bit(${value(bits.bytes, 'bytea')}, (${alias}.id - ${bits.first})::int) = 1 else false end`
-}
-
-interface IdBits {
-  /** The id of the first bit. */
-  readonly first: number
-  readonly bytes: Buffer
-}
-
-const bitsOfSets = new WeakMap<ObjectSet, IdBits | null>()
-
-/** They are there as long as the lists are. */
-function bitsOf(objects: ObjectSet): IdBits | null {
-  const known = bitsOfSets.get(objects)
-  if (known !== undefined) return known
-  const made = makeBits(objects)
-  bitsOfSets.set(objects, made)
-  return made
-}
-
-function makeBits({ lists, size }: ObjectSet): IdBits | null {
-  let [first, last] = [Number.POSITIVE_INFINITY, 0]
-  for (const list of lists) {
-    if (list.length === 0) continue
-    first = Math.min(first, list[0] as number)
-    last = Math.max(last, list.at(-1) as number)
-  }
-  const length = Math.ceil((last - first + 1) / 8)
-  if (!(length > 0 && length <= Math.min(mostBytes, 8 * size))) return null
-  const bytes = Buffer.alloc(length)
-  for (const list of lists) {
-    for (const id of list) {
-      const at = id - first
-      bytes[at >>> 3] = (bytes[at >>> 3] as number) | (1 << (at & 7))
-    }
-  }
-  return { first, bytes }
 }
 
 const digests = new WeakMap<ObjectSet, string>()

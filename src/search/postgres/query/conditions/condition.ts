@@ -103,7 +103,7 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
     case 'and':
       return conjunction(clause.of.map((each) => compile(each, place, context)))
     case 'or':
-      if (!place.rows && clause.of.length > 1 && clause.of.some(asksLinks)) {
+      if (!place.rows && clause.of.length > 1 && clause.of.some((each) => asksLinks(each, context.linked))) {
         return linkedDisjunction(clause.of, place, context, compile)
       }
       return disjunction(
@@ -113,7 +113,7 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
       )
     case 'not':
       if (clause.of.is === 'empty') return present(clause.of.field, place, context)
-      if (!place.rows && asksLinks(clause.of)) return linkedNegation(clause.of, place, context, compile)
+      if (!place.rows && asksLinks(clause.of, context.linked)) return linkedNegation(clause.of, place, context, compile)
       return negation(compile(clause.of, place, context), place, context)
     case 'text': {
       const node = textNode(clause, textContext(context))

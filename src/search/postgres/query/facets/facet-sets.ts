@@ -204,11 +204,31 @@ export function createFacetSetCache({
     },
 
     /**
+     * The members of sets, as numbers of values; null: there is no room for them.
+     * @throws {SetsGone} as `add` does.
+     */
+    async members(db: Queryable, place: number, sets: Int32Array): Promise<FacetSetMembers | null> {
+      const arena = await loaded(db, place, sets)
+      if (!arena) return null
+      const of = (set: number): Int32Array => {
+        const start = startOf(arena, set)
+        return arena.members.subarray(start + 1, start + 1 + (arena.members[start] as number))
+      }
+      return { values: arena.values, of }
+    },
+
+    /**
      * Notes that these sets no longer exist.
      * @throws {SetsGone} as `add` does.
      */
     noteGone,
   }
+}
+
+export interface FacetSetMembers {
+  /** By their numbers. */
+  readonly values: readonly (string | number)[]
+  of(set: number): Int32Array
 }
 
 /** Values by their numbers in `known`, which only grows; null: the numbers are the values. */
@@ -235,6 +255,16 @@ class NumberedCounts implements FacetCounts {
 }
 
 /** Counts of numbers that are values themselves. */
+/** Counts by the numbers of values. */
+export function numberedCounts({ values }: FacetSetMembers, counts: Int32Array): FacetCounts {
+  const numbers = Int32Array.from(counts.keys()).filter((number) => (counts[number] as number) > 0)
+  return new NumberedCounts(
+    values,
+    numbers,
+    numbers.map((number) => counts[number] as number),
+  )
+}
+
 export const directCounts = ({ sets, counts }: CountedSets): FacetCounts => new NumberedCounts(null, sets, counts)
 
 /**

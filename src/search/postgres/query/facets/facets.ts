@@ -1,7 +1,8 @@
 /** Facets as SQL: how often each set of values occurs among the matches. */
+import { heapBytes } from '../../../../platform/memory/byte-cache.ts'
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import type { SearchField } from '../../../plan/fields.ts'
-import type { FacetCounts, FacetPlan, VisibleCollections } from '../../../plan/plan.ts'
+import type { FacetCounts, FacetField, FacetPlan, VisibleCollections } from '../../../plan/plan.ts'
 import { systemFacets } from '../../slots.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { accessSql, readableSql, visibilityOfTypes, visibleSql } from '../access/visibility.ts'
@@ -15,8 +16,9 @@ import {
   directCounts,
   parseIntegers,
 } from './facet-sets.ts'
-import { countStored } from './stored-counts.ts'
-import { storedLabelsSql, textsOf } from './stored-labels.ts'
+import { countedSetSql, reachedCountsSql } from './reached.ts'
+import { countStored, type StoredCounts } from './stored-counts.ts'
+import { isIndexed, storedLabelsSql, textsOf } from './stored-labels.ts'
 
 /** Facets that are counted by a number in the document; others are counted from stored values. */
 export interface FacetColumn {
@@ -25,10 +27,23 @@ export interface FacetColumn {
   readonly sql: Sql
   /** Place of the number of the set in documents; null: the number is the value itself. */
   readonly place: number | null
+  /** Counts values of what the sets link to; absent: the members of the sets are the values. */
+  readonly reached?: Reached
+}
+
+export interface Reached {
+  readonly sql: string
+  /** Connections for it, within the deadline of the search. */
+  readonly db: Queryable
 }
 
 /** null: the column is not prepared for facets, or the prepared values include linked objects that this caller may not know. */
-export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: LinkedObjects): FacetColumn | null {
+export function facetColumn(
+  facet: FacetPlan,
+  plan: PostgresPlan,
+  linked: LinkedObjects,
+  db: Queryable,
+): FacetColumn | null {
   const { field } = facet
   if (field.kind === 'objecttype') return { facet, sql: documentSql('d.objecttype'), place: null }
   if (field.kind === 'collections' || field.kind === 'collectors') return null
@@ -36,9 +51,8 @@ export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: Linked
     const place = systemFacets[`_${field.kind}`]
     return { facet, sql: systemSql(documentSql(`d.facets[${place}]`), field.kind, plan), place }
   }
-  if (field.steps) return null
-  // The index counts localized texts in the first database language.
-  if (field.text && !(field.text.others && field.text.language === plan.languages[0])) return null
+  if (field.steps) return reachedColumn(facet, field, plan, db)
+  if (!isIndexed(field.text, plan.languages)) return null
   const hiddenPlaces = hasHiddenPlaces(field.field, linked)
   const visibility = plan.fieldVisibility.column(field.field)
   if (!field.field.facet || hiddenPlaces) return null
@@ -48,6 +62,42 @@ export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: Linked
   const only = plan.scope.objecttypes?.length === 1 && plan.scope.objecttypes[0] === type
   const ofType = only ? sql : madeOf([sql], `case when d.objecttype = ${type} then ${sql} end`)
   return { facet, sql: ofType, place }
+}
+
+/** A facet of what links lead to, where the matches are counted by the sets of their links. */
+function reachedColumn(
+  facet: FacetPlan,
+  { field, steps = [], text }: Extract<FacetField, { kind: 'field' }>,
+  plan: PostgresPlan,
+  db: Queryable,
+): FacetColumn | null {
+  const [first] = steps
+  const sql = first ? countedSetSql(first, plan) : null
+  if (!first || !sql) return null
+  const place = plan.slots.facet(first.field) ?? null
+  return { facet, sql, place, reached: { sql: reachedCountsSql(field, steps, plan, text), db } }
+}
+
+/** Counts a facet of what links lead to, from how many matches have each set of links. */
+async function countReached({ db, sql }: Reached, counted: CountedText): Promise<StoredCounts> {
+  const { rows } = await db.query<ReachedRow>(sql, [`{${counted.values ?? ''}}`, `{${counted.counts ?? ''}}`])
+  const [row] = rows
+  const labels = row?.labels ?? []
+  const counts = Int32Array.from(row?.counts ?? [])
+  return {
+    counts: {
+      counts,
+      bytes: counts.byteLength + heapBytes(labels),
+      value: (index) => labels[index] as string | number,
+    },
+    gone: parseIntegers(row?.gone ?? null),
+  }
+}
+
+interface ReachedRow {
+  labels: (string | number)[] | null
+  counts: number[] | null
+  gone: string | null
 }
 
 function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', plan: PostgresPlan): Sql {
@@ -85,6 +135,11 @@ export async function facetCounts(
   column: FacetColumn,
   counted: CountedText,
 ): Promise<FacetCounts> {
+  if (column.reached) {
+    const { counts, gone } = await countReached(column.reached, counted)
+    cache.noteGone(gone)
+    return counts
+  }
   const sets: CountedSets = { sets: parseIntegers(counted.values), counts: parseIntegers(counted.counts) }
   if (column.place === null) return directCounts(sets)
   const known = await cache.add(db, column.place, sets)

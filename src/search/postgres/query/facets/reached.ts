@@ -10,7 +10,8 @@ import type { TextChoice } from '../../../plan/plan.ts'
 import { linkingSql } from '../access/linking.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { readableSql, visibleSql } from '../access/visibility.ts'
-import { storedLabelsSql, textsOf } from './stored-labels.ts'
+import { documentSql, type Sql } from '../sql/of-document.ts'
+import { isIndexed, storedLabelsSql, textsOf } from './stored-labels.ts'
 
 /** Labels (of links: system object ids) and counts, as a subselect. `matches`: condition on search_document under `d`. */
 export function reachedFacetSql(
@@ -20,13 +21,50 @@ export function reachedFacetSql(
   plan: PostgresPlan,
   text?: TextChoice,
 ): string {
+  return countedFacetSql({ field, steps, text }, matchesSql(steps[0] as LinkStep, matches, plan), plan)
+}
+
+/**
+ * The number of the set by which the matches are counted for the facet, over search_document under `d`; null: the facet needs each
+ * match by itself. Sets of links into a hierarchy also have the objects above: of these each match has its own links.
+ */
+export function countedSetSql({ field, reverse }: LinkStep, plan: PostgresPlan): Sql | null {
+  const place = plan.slots.facet(field)
+  return reverse || isHierarchy(field) || place === undefined ? null : setSql(field, 'd', plan)
+}
+
+/** The number of the set of the values of a column, over search_document under `d`; null: they are counted from stored values. */
+export function valueSetSql(field: SearchField, plan: PostgresPlan): Sql | null {
+  return field.facet && plan.slots.facet(field) !== undefined && !isHierarchy(field) ? setSql(field, 'd', plan) : null
+}
+
+/** The same facet of counted sets: `$1` their numbers, `$2` how many matches have them. Sets that no longer exist are `gone`. */
+export function reachedCountsSql(
+  field: SearchField,
+  steps: readonly LinkStep[],
+  plan: PostgresPlan,
+  text?: TextChoice,
+): string {
+  const counted = 'select set as key, set, n from unnest($1::int[], $2::int[]) c(set, n)'
+  return `select labels, counts, (select array_to_string(array_agg(set), ',') from unnest($1::int[]) c(set)
+      where not exists (select from search_facet_set s where s.id = c.set)) as gone
+    from ${countedFacetSql({ field, steps, text }, counted, plan)} counted`
+}
+
+interface ReachedField {
+  readonly field: SearchField
+  readonly steps: readonly LinkStep[]
+  readonly text: TextChoice | undefined
+}
+
+/** `counted`: matches with their number, each with its id or its set (`key`), and its set. */
+function countedFacetSql({ field, steps, text }: ReachedField, counted: string, plan: PostgresPlan): string {
   const [first, ...further] = steps as [LinkStep, ...LinkStep[]]
-  const counted = countedMatchesSql(first, matches, plan)
   const from = first.reverse || isHierarchy(first.field) ? 'c.key' : null
   const joins = [stepSql(first, { set: 'c.set', from, target: 't0' }, plan)]
   for (const [index, step] of further.entries()) {
     const source = `t${index}`
-    const set = step.reverse ? '' : setSql(step.field, source, plan)
+    const set = step.reverse ? '' : String(setSql(step.field, source, plan))
     joins.push(stepSql(step, { set, from: `${source}.id`, target: `t${index + 1}` }, plan))
   }
   const last = `t${further.length}`
@@ -38,21 +76,16 @@ export function reachedFacetSql(
     ) ${countedSql(field, plan)})`
 }
 
-/** The matches, those together that link to the same. */
-function countedMatchesSql({ field, reverse }: LinkStep, matches: string, plan: PostgresPlan): string {
-  if (reverse) return `select d.id as key, 1 as n from search_document d where ${matches}`
-  const set = setSql(field, 'd', plan)
-  // Sets of links into a hierarchy also have the objects above: of these each match has its own links.
-  return isHierarchy(field)
-    ? `select d.id as key, ${set} as set, 1 as n from search_document d where ${matches}`
-    : `select set as key, set, count(*)::int as n from (select ${set} as set from search_document d where ${matches}) m
-       where set is not null group by set`
+/** Each match by itself. */
+function matchesSql({ field, reverse }: LinkStep, matches: string, plan: PostgresPlan): string {
+  const set = reverse ? '' : `${setSql(field, 'd', plan)} as set, `
+  return `select d.id as key, ${set}1 as n from search_document d where ${matches}`
 }
 
 /** Number of the set of what a document links to, where the caller sees the link. */
-function setSql(field: SearchField, alias: string, { slots, fieldVisibility }: PostgresPlan): string {
+function setSql(field: SearchField, alias: string, { slots, fieldVisibility }: PostgresPlan): Sql {
   const set = `case when ${alias}.objecttype = ${field.column.table.root.id} then ${alias}.facets[${slots.facet(field) ?? 0}] end`
-  return String(visibleSql(fieldVisibility.column(field), set, alias))
+  return visibleSql(fieldVisibility.column(field), documentSql(set), alias)
 }
 
 const isHierarchy = ({ column: { target } }: SearchField): boolean =>
@@ -90,11 +123,11 @@ function valueSql(
   if (field.kind === 'link') {
     return {
       value: 'target.id',
-      join: linksSql(field, { set: setSql(field, alias, plan), from: `${alias}.id`, target: 'target' }),
+      join: linksSql(field, { set: String(setSql(field, alias, plan)), from: `${alias}.id`, target: 'target' }),
     }
   }
   const place = plan.slots.facet(field)
-  if (field.facet && place !== undefined && text === undefined) {
+  if (field.facet && place !== undefined && isIndexed(text, plan.languages)) {
     const set = visibleSql(plan.fieldVisibility.column(field), `${alias}.facets[${place}]`, alias)
     return {
       value: 'label.value',

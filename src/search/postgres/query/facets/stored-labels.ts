@@ -9,6 +9,11 @@ interface Texts {
   readonly others: boolean
 }
 
+/** Whether the sets of the index have these texts: they have localized texts in the first database language. */
+export function isIndexed(choice: TextChoice | undefined, [first]: readonly string[]): boolean {
+  return choice === undefined || (choice.others && choice.language === first)
+}
+
 export function textsOf(choice: TextChoice | undefined, languages: readonly string[]): Texts {
   if (choice === undefined) return { languages, others: true }
   return choice.others

@@ -6,6 +6,7 @@
 import type { Table } from '../../../../datamodel/model.ts'
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import type { FieldVisibility, Visibility } from '../../../plan/field-visibility.ts'
+import type { Clause } from '../../../plan/plan.ts'
 import { ofObjecttype, withoutPool } from '../../document/lexemes.ts'
 import { expressionNode } from '../access/access.ts'
 import type { AccessSets } from '../access/access-sets.ts'
@@ -17,7 +18,13 @@ import type { LinkedAnswers, LinkedIds } from './linked-answers.ts'
 /** The highest number of linked objects that become lexemes; more are found by a join. */
 const mostLinked = 1000
 
+/**
+ * The objects that a condition through a link leads to (conditions/link-targets.ts); null: too many, or they were not looked up.
+ */
+export type LinkTargets = (clause: Clause) => readonly number[] | null
+
 export interface LinkedObjects {
+  readonly targets: LinkTargets
   /** Objects of the type that match and that the caller may read; null: too many. */
   find(table: Table, node: Node): readonly number[] | null
   /** Whether no object of the type fulfils the condition, regardless of rights. */
@@ -160,6 +167,7 @@ function lookUp(
     return want ? want(key, { type: table?.id ?? null, query, readable: ofReader }) : null
   }
   return {
+    targets: () => null,
     find: (table, node) => answer(table, node, true),
     // Mostly there is no such object of any type, which is one question for all types.
     isEmpty: (table, node) => answer(null, node, false)?.length === 0 || answer(table, node, false)?.length === 0,

@@ -13,7 +13,7 @@ import { type DocumentSql, documentSql, isOfDocument, madeOf, type Sql } from '.
 import { atMicroseconds, microseconds, type Parameters } from '../sql/sql.ts'
 import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from '../sql/tsquery.ts'
 import { digitsSql, linkPathSql, ownPathSql, parentSql, periodKeySql } from './order-variants.ts'
-import { firstLinkedSql, reachedKeySql } from './reached-key.ts'
+import { firstLinkedSql, firstTargetSql, reachedKeySql, targetKeySql } from './reached-key.ts'
 import { carriedKeySql, headSql, shownKeySql } from './sort-values.ts'
 
 export interface OrderColumn {
@@ -110,6 +110,35 @@ function seenKeySql({ others = [], steps = [], ...by }: ByField, context: Condit
   const known = target === null || linked.knowsAll(target)
   const sql = by.path ? linkPathSql(by, plan) : known ? sortKeySql(by, plan) : titleKeySql(by, plan)
   return visibleSql(plan.fieldVisibility.column(field), sql, 'd')
+}
+
+/**
+ * An order by the first linked object: its id and its type, its key (null: it depends on more than that object), and SQL of the key
+ * with the id `x.id`, given the context of a statement; null: it is another order.
+ */
+export function targetOrder({ field: by }: SortKey, context: ConditionContext) {
+  const { plan } = context
+  if (by.by !== 'field') return null
+  const [step, ...further] = by.steps ?? []
+  const target = step && !step.reverse ? firstTargetSql(step.field, plan) : null
+  if (!step || !target) return null
+  const keyIn = (own: ConditionContext): Sql => seenKeySql({ ...by, steps: further }, own)
+  const key = keyIn(context)
+  return {
+    target,
+    type: step.target.id,
+    key: isOfDocument(key) ? key : null,
+    keySql: (own: ConditionContext): string => targetKeySql(String(keyIn(own)), plan),
+  }
+}
+
+/** An order by objects whose column links to the sorted ones: the key of these; null: it is another order. */
+export function backOrder({ field: by }: SortKey, context: ConditionContext) {
+  if (by.by !== 'field' || by.steps?.length !== 1) return null
+  const [step] = by.steps
+  if (!step?.reverse) return null
+  const key = seenKeySql({ ...by, steps: [] }, context)
+  return isOfDocument(key) ? { link: step.field, key, which: by.which ?? 'least' } : null
 }
 
 /** The sort key of the first linked object itself, as far as the caller may read it. */

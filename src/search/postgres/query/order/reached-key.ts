@@ -5,7 +5,7 @@ import { keySql } from '../../slots.ts'
 import { linkingSql } from '../access/linking.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { readableSql, visibleSql } from '../access/visibility.ts'
-import type { Sql } from '../sql/of-document.ts'
+import { documentSql, type Sql } from '../sql/of-document.ts'
 
 export interface ReachedKey {
   /** Of the object that the step leads to, which is `d` there. */
@@ -24,16 +24,26 @@ export function reachedKeySql({ field, reverse }: LinkStep, { key, which }: Reac
  * to it.
  */
 function firstSql(field: LinkStep['field'], key: string, plan: PostgresPlan): Sql {
-  const place = plan.slots.linked(field)
-  if (place === undefined) return 'null::bytea'
-  const type = field.column.table.root.id
-  const first = visibleSql(plan.fieldVisibility.column(field), firstLinkedSql(place), 'd')
-  return `(select ${key} from (select case when d.objecttype = ${type} then ${first} end as id offset 0) step
+  const first = firstTargetSql(field, plan)
+  if (first === null) return 'null::bytea'
+  return `(select ${key} from (select ${first} as id offset 0) step
     join search_document d on d.id = step.id where not d.deleted and ${readableSql(plan, 'd')})`
 }
 
-export const firstLinkedSql = (place: number): string =>
-  `('x' || encode(${keySql(place, 'd')}, 'hex'))::bit(64)::bigint`
+/** The id of the first object that the column links to, where the caller sees the link; null: no document has it. */
+export function firstTargetSql(field: LinkStep['field'], plan: PostgresPlan): Sql | null {
+  const place = plan.slots.linked(field)
+  if (place === undefined) return null
+  const first = documentSql(`case when d.objecttype = ${field.column.table.root.id} then ${firstLinkedSql(place)} end`)
+  return visibleSql(plan.fieldVisibility.column(field), first, 'd')
+}
+
+/** The key of an object that a link leads to, as a `select` of the one row `x.id`. */
+export function targetKeySql(key: string, plan: PostgresPlan): string {
+  return `select ${key} as key from search_document d where d.id = x.id and not d.deleted and ${readableSql(plan, 'd')}`
+}
+
+export const firstLinkedSql = (place: number): string => `${keySql(place, 'd')}::bigint`
 
 /** Of one of the objects whose column links to it. */
 function backSql(field: LinkStep['field'], { key, which }: ReachedKey, plan: PostgresPlan): Sql {

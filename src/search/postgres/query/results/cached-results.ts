@@ -30,10 +30,14 @@ export interface PendingSearch {
   readonly moment: () => Promise<number>
   /** The data that was looked up for its conditions, as a text. */
   readonly lookedUp: string
+  /** State of the index that some of it was read from: a result is at most as recent. */
+  readonly lookedUpAt: number
   readonly start: () => Statement
   readonly target: Queryable
   readonly columns: readonly FacetColumn[]
 }
+
+type LookedUp = Pick<PendingSearch, 'plan' | 'lookedUp' | 'lookedUpAt'>
 
 /** A result that is up to date. */
 export interface Renewed {
@@ -64,16 +68,16 @@ export interface CachedResultsDeps {
 export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedResultsDeps) {
   const cache = createResultCache(maxBytes)
 
-  function keepCounts({ plan, lookedUp }: Pick<PendingSearch, 'plan' | 'lookedUp'>, counts: Part<Counts>): void {
+  function keepCounts({ plan, lookedUp, lookedUpAt }: LookedUp, { value, asOf }: Part<Counts>): void {
     if (isTimely(plan)) return
-    cache.set(countsKey(plan), { ...counts, lookedUp, bytes: bytesOf(counts.value) })
+    cache.set(countsKey(plan), { value, asOf: Math.min(asOf, lookedUpAt), lookedUp, bytes: bytesOf(value) })
   }
 
   /** Stored as one text, which takes a fifth of the memory, and which the garbage collector does not have to traverse. */
-  function keepPage({ plan, lookedUp }: Pick<PendingSearch, 'plan' | 'lookedUp'>, { value, asOf }: Page): void {
+  function keepPage({ plan, lookedUp, lookedUpAt }: LookedUp, { value, asOf }: Page): void {
     if (plan.limit === 0 || isTimely(plan)) return
     const text = JSON.stringify(value)
-    cache.set(pageKey(plan), { value: text, asOf, lookedUp, bytes: stringBytes(text) })
+    cache.set(pageKey(plan), { value: text, asOf: Math.min(asOf, lookedUpAt), lookedUp, bytes: stringBytes(text) })
   }
 
   const keptPage = (plan: SearchPlan) => cache.get<string>(pageKey(plan))
@@ -101,6 +105,7 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
     const { count } = kept.value
     // Parts that are counted by statements of their own may belong to a later moment than the matches.
     if (count < fewest || columns.length < plan.aggregations.length) return null
+    if (columns.some(({ reached }) => reached)) return null
     const difference = await readDifference(asked.target, asked.start(), {
       asOf: kept.asOf,
       most: Math.min(changed.most, changed.base + Math.floor(count / changed.perMatches)),

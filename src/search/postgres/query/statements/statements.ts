@@ -6,10 +6,11 @@ import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { accessSql, visibilityNode } from '../access/visibility.ts'
 import { clauseSql, scopeSql } from '../conditions/condition.ts'
 import type { ConditionContext } from '../conditions/context.ts'
+import { type FoundTargets, findTargets } from '../conditions/link-targets.ts'
 import type { CountedText } from '../facets/facet-sets.ts'
 import { countSql, type FacetColumn, facetColumn, storedFacetSql, systemVisibility } from '../facets/facets.ts'
 import { reachedFacetSql } from '../facets/reached.ts'
-import type { LinkedObjects } from '../linked/linked.ts'
+import type { LinkedObjects, LinkTargets } from '../linked/linked.ts'
 import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns } from '../order/order.ts'
 import { headSql } from '../order/sort-values.ts'
 import type { Sql } from '../sql/of-document.ts'
@@ -316,8 +317,22 @@ export async function runRanges(
   return rows[0]?.counts ?? []
 }
 
+/** Where the conditions of the search lead through links; `most`: the highest number of objects of each that are looked up. */
+export function readTargets(
+  db: Queryable,
+  plan: PostgresPlan,
+  expansions: Expansions,
+  linked: LinkedObjects,
+  most: number,
+): Promise<FoundTargets> {
+  const start = (targets: LinkTargets): ConditionContext =>
+    startStatement(plan, expansions, { ...linked, targets }).context
+  const counted = plan.aggregations.flatMap((each) => (each.kind === 'ranges' ? each.clauses : []))
+  return findTargets(db, [plan.scope.where, ...counted], { start, scopeSql, most })
+}
+
 /** Compiles all parts of a search, to collect the data that it needs. */
-export function compileAll(plan: PostgresPlan, expansions: Expansions, linked: LinkedObjects): void {
+export function compileAll(db: Queryable, plan: PostgresPlan, expansions: Expansions, linked: LinkedObjects): void {
   // Ranges need no data of linked objects, and compiling them by keys is cheapest.
   const { context } = startStatement(plan, expansions, linked, { byKeys: true })
   scopeSql(plan.scope, 'd', context)
@@ -326,7 +341,7 @@ export function compileAll(plan: PostgresPlan, expansions: Expansions, linked: L
     if (each.kind === 'ranges') for (const clause of each.clauses) clauseSql(clause, 'd', context)
     else if (each.field.kind === 'field' && each.field.steps) {
       reachedFacetSql(each.field.field, each.field.steps, 'true', plan, each.field.text)
-    } else facetColumn(each, plan, linked)
+    } else facetColumn(each, plan, linked, db)
   }
 }
 

@@ -125,6 +125,7 @@ function isOfWords(node: Node): boolean {
 
 /** Titles are looked up in the linked objects, so these functions are not used. */
 const noneLinked: SourceContext['linked'] = {
+  targets: () => null,
   find: () => [],
   isEmpty: () => false,
   readable: () => 'true',

@@ -1,10 +1,11 @@
 /** The columns of other types that orders and facets through links need. */
 import { isEverything } from '../../../rights/service.ts'
 import type { SearchField } from '../../plan/fields.ts'
-import type { FacetPlan, Which } from '../../plan/plan.ts'
+import type { FacetField, FacetPlan, Which } from '../../plan/plan.ts'
 import { readableSql } from '../query/access/visibility.ts'
 import type { ConditionContext } from '../query/conditions/context.ts'
 import { countedSetSql, valueSetSql } from '../query/facets/reached.ts'
+import { isIndexed } from '../query/facets/stored-labels.ts'
 import { backOrder } from '../query/order/order.ts'
 import type { Sql } from '../query/sql/of-document.ts'
 import type { ColumnRequest } from './bitmap-store.ts'
@@ -70,7 +71,7 @@ export function idOrderOf(next: ConditionContext['plan']['sort'][number] | undef
 export function backFacetOf({ name, field }: FacetPlan, context: ConditionContext): BackFacet | null {
   if (field.kind !== 'field' || field.steps?.length !== 1) return null
   const [step] = field.steps
-  const values = step?.reverse ? valuesIn(step.field.column.table.root.id, field.field, context) : null
+  const values = step?.reverse ? valuesIn(step.field.column.table.root.id, field, context) : null
   const linking = step && values && linkingOf(step.field, values, context)
   const place = context.plan.slots.facet(field.field)
   return linking && place !== undefined ? { name, linking, place } : null
@@ -80,7 +81,7 @@ export function backFacetOf({ name, field }: FacetPlan, context: ConditionContex
 export function targetFacetOf({ field }: FacetPlan, context: ConditionContext): TargetFacet | null {
   if (field.kind !== 'field' || field.steps?.length !== 1) return null
   const [step] = field.steps
-  const targets = step && !step.reverse ? valuesIn(step.target.id, field.field, context) : null
+  const targets = step && !step.reverse ? valuesIn(step.target.id, field, context) : null
   const [links, values] = [step && context.plan.slots.facet(step.field), context.plan.slots.facet(field.field)]
   return targets && links !== undefined && values !== undefined ? { targets, places: { links, values } } : null
 }
@@ -90,8 +91,11 @@ export function ranksIn(type: number, key: Sql, context: ConditionContext): Side
   return isColumn(key) ? sideOf(type, { request: ranksOf(String(key)), sql: 'null::int' }, context) : null
 }
 
-function valuesIn(type: number, field: SearchField, context: ConditionContext): SideRequest | null {
-  const sql = field.column.table.root.id === type ? valueSetSql(field, context.plan) : null
+type ColumnFacet = Extract<FacetField, { kind: 'field' }>
+
+function valuesIn(type: number, { field, text }: ColumnFacet, context: ConditionContext): SideRequest | null {
+  const counted = field.column.table.root.id === type && isIndexed(text, context.plan.languages)
+  const sql = counted ? valueSetSql(field, context.plan) : null
   return sql && isColumn(sql) ? sideOf(type, { request: numbersOf(String(sql)), sql: String(sql) }, context) : null
 }
 

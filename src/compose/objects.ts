@@ -195,7 +195,7 @@ export async function composeObjects(
     callbacks: {
       list: () => [...saveCallbacks(), ...plugins.saveCallbacks()],
       ofAction: plugins.ofAction,
-      viewer: signIn.systemActor,
+      viewer: (tx) => signIn.systemActor(tx),
       show: saved.showPending,
     },
     events,

@@ -92,6 +92,7 @@ export async function composeObjects(
     poolPath: pools.path,
     target: index.target,
     queued,
+    upToDate: snapshots.upToDate,
     reindexing,
     check: { pause: config.indexCheckPause, every: 3600 * config.indexCheckEvery },
     async onIndexed(from, ids) {
@@ -232,6 +233,7 @@ export async function composeObjects(
     events,
     actorsOf: signIn.actorsOf,
     paused: () => config.readOnly,
+    upToDate: snapshots.upToDate,
   })
   registerTransitionActions({
     db,

@@ -192,7 +192,7 @@ export async function composeWorkflow(
     hold: files.holdImages,
   }
   const check = createShareCheck({ rights, datamodel, clock: () => new Date() })
-  const later = shareChecks({ db, jobs, check, renew: snapshots.renewAll })
+  const later = shareChecks({ db, jobs, check })
   // The rights that an owner may pass on also depend on groups.
   sharing.onOwners(() => {
     if (config.readOnly) return

@@ -111,6 +111,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   await workflow.files.moves.wake()
   await exports.wake()
   await upkeep.tasks.wake()
+  await upkeep.backups.wake()
   eventRuns.start()
   opened.defer(() => eventRuns.close())
   indexer.wake()

@@ -68,6 +68,7 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
       db,
       log,
       concurrency: ofLanes((lane) => config[laneSetting(lane)]),
+      upToDate: snapshots.upToDate,
     }),
     heavyRequests: createRequestLimiter({
       concurrency: config.heavyRequests,

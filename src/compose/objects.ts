@@ -146,7 +146,7 @@ export async function composeObjects(
     callbacks: {
       list: () => [...saveCallbacks(), ...plugins.saveCallbacks()],
       ofAction: plugins.ofAction,
-      viewer: signIn.systemActor,
+      viewer: (tx) => signIn.systemActor(tx),
       show: saved.showPending,
     },
     events,
@@ -175,6 +175,7 @@ export async function composeObjects(
     events,
     actorsOf: signIn.actorsOf,
     paused: () => config.readOnly,
+    upToDate: snapshots.upToDate,
   })
   registerTransitionActions({
     db,

@@ -61,6 +61,7 @@ export function composeUpkeep(
     names: namesOfUsers,
     actorsOf: signIn.actorsOf,
     alarm: mail.alarm,
+    alarmWithin: mail.alarmWithin,
   })
   const schedule = createBackupSchedule({
     db,

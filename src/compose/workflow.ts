@@ -23,6 +23,7 @@ import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../ob
 import { createObjecttypeService } from '../objecttypes/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { requireRight } from '../platform/http/system-right.ts'
+import { createRequestLimiter } from '../platform/limits/request-limiter.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { matchesOrigin } from '../platform/values/redirect-uris.ts'
@@ -70,7 +71,17 @@ export async function composeWorkflow(
   { principals, rights, signIn, mail, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
-  const mappings = await createMappingService({ db, events, datamodel, paths: config.mappingPaths })
+  const mappings = await createMappingService({
+    db,
+    events,
+    datamodel,
+    paths: config.mappingPaths,
+    // Not those of heavy requests: a program that hangs must not delay searches.
+    recipeRequests: createRequestLimiter({
+      concurrency: config.heavyRequests,
+      waitingOfCaller: config.quotaHeavyRequests,
+    }),
+  })
   const withRecipes = withAdded<ReturnType<typeof baseConfig.get>>()
   const files = await createFileService({
     db,
@@ -181,7 +192,7 @@ export async function composeWorkflow(
     hold: files.holdImages,
   }
   const check = createShareCheck({ rights, datamodel, clock: () => new Date() })
-  const later = shareChecks({ db, jobs, check, renew: snapshots.renewAll })
+  const later = shareChecks({ db, jobs, check })
   // The rights that an owner may pass on also depend on groups.
   sharing.onOwners(() => {
     if (config.readOnly) return

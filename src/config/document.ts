@@ -333,7 +333,8 @@ function without(stored: unknown, members: Path): unknown {
   return { ...stored, [member]: without(stored[member], rest) }
 }
 
-function deepFreeze<T>(value: T): T {
+/** Freezes a value with all values in it. */
+export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {
     for (const member of Object.values(value)) deepFreeze(member)
     Object.freeze(value)

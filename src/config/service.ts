@@ -10,7 +10,7 @@ import type { Snapshots } from '../platform/postgres/snapshot.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import { createSealedTexts } from '../platform/secrets/sealed-texts.ts'
 import { type BaseConfig, type SectionName, sections } from './catalogue.ts'
-import { accepted, at, type ConfigDocument, compile, type Path, show } from './document.ts'
+import { accepted, at, type ConfigDocument, compile, deepFreeze, type Path, show } from './document.ts'
 import { inLanguage } from './fields/values.ts'
 import { readSections } from './sealing.ts'
 import type { StoredSections } from './store.ts'
@@ -24,6 +24,8 @@ interface Compiled {
   readonly config: BaseConfig
   /** The same list as long as the configuration is the same, because other code caches data by it. */
   readonly languages: readonly string[]
+  /** The document for callers who may see everything, still without secrets. */
+  readonly whole: ConfigDocument
 }
 
 export { type BaseConfig, fileClasses } from './catalogue.ts'
@@ -54,7 +56,8 @@ export async function openBaseConfig(deps: BaseConfigDependencies) {
     build(sections) {
       const stored = accepted(sections, onInvalid)
       const config = compile(stored)
-      return { stored, config, languages: config.languages.database.map((language) => language.value) }
+      const languages = config.languages.database.map((language) => language.value)
+      return { stored, config, languages, whole: deepFreeze(show(stored, () => true)) }
     },
     onChange({ config }) {
       for (const listener of listeners) listener(config)
@@ -73,8 +76,8 @@ export async function openBaseConfig(deps: BaseConfigDependencies) {
     /** The document as the caller may see it; `null` is a caller before sign-in. */
     document,
 
-    /** The whole document, for callers who may see everything; still without secrets. */
-    whole: (): ConfigDocument => show(snapshot.get().stored, () => true),
+    /** The whole document, for callers who may see everything; still without secrets. Immutable. */
+    whole: (): ConfigDocument => snapshot.get().whole,
 
     /** @throws {AppError} `ResourceNotFound` (404) when there is nothing at the path, or nothing for this caller. */
     read: (actor: Actor | null, path: Path): unknown => at(document(actor), path),

@@ -15,10 +15,14 @@ export async function addFiles(tx: Tx, runId: number, files: readonly NewExportF
   if (files.length === 0) return
   const rows = files.map((file) => ({ ...file, key: keyOfPath(pathOf(file)) }))
   await tx.query(
-    `insert into export_file (run_id, folder, name, path_key, kind, content_id, mime_type, size, system_object_id, source)
-     select $1, folder, name, key, kind, "contentId", "mimeType", size, "systemObjectId", source
-     from json_to_recordset($2::json) as x(folder text, name text, key text, kind text, "contentId" bigint,
-       "mimeType" text, size bigint, "systemObjectId" bigint, source jsonb)`,
+    `with made as (
+       insert into export_file (run_id, folder, name, path_key, kind, content_id, mime_type, size, system_object_id, source)
+       select $1, folder, name, key, kind, "contentId", "mimeType", size, "systemObjectId", source
+       from json_to_recordset($2::json) as x(folder text, name text, key text, kind text, "contentId" bigint,
+         "mimeType" text, size bigint, "systemObjectId" bigint, source jsonb)
+       returning 1
+     )
+     update export_run set file_count = file_count + (select count(*) from made) where id = $1`,
     [runId, JSON.stringify(rows)],
     'export-files-add',
   )
@@ -108,11 +112,10 @@ export async function objectsIn(from: Queryable, runId: number, folder: string, 
   return rows.map(({ id }) => id)
 }
 
-/** The first files of each of the runs, and their total number. */
-export async function filesOfRuns(from: Queryable, runIds: readonly number[], most: number) {
-  const { rows } = await from.query<ExportFile & { count: number }>(
-    `select ${fileColumns}, c.count from unnest($1::bigint[]) as x(run)
-     cross join lateral (select count(*)::int as count from export_file where run_id = x.run and not hidden) c
+/** The first files of each of the runs. */
+export async function filesOfRuns(from: Queryable, runIds: readonly number[], most: number): Promise<ExportFile[]> {
+  const { rows } = await from.query<ExportFile>(
+    `select ${fileColumns} from unnest($1::bigint[]) as x(run)
      cross join lateral (select * from export_file where run_id = x.run and not hidden order by id limit $2) f
      order by x.run, f.id`,
     [runIds, most],

@@ -67,3 +67,12 @@ export async function addMadeFiles(tx: Tx, runId: number, files: readonly NewExp
     'export-files-made',
   )
 }
+
+/** Counts the files of a run after changes. */
+export async function countAnew(tx: Tx, runId: number): Promise<void> {
+  await tx.query(
+    `update export_run set file_count = (select count(*) from export_file where run_id = $1 and not hidden) where id = $1`,
+    [runId],
+    'export-files-count-anew',
+  )
+}

@@ -11,6 +11,8 @@ export interface Run {
   readonly total: number
   readonly warnings: readonly string[]
   readonly warningCount: number
+  /** Number of files, without those hidden by a plugin. */
+  readonly fileCount: number
   readonly facts: RunFacts
   readonly createdAt: Date
   /** The attempt that works on it. */
@@ -28,7 +30,7 @@ export interface RunFacts {
 }
 
 const columns = `r.id, r.export_id as "exportId", r.step, r.position, r.total, r.warnings, r.warning_count as "warningCount",
-  r.facts, r.created_at as "createdAt", r.holder`
+  r.file_count as "fileCount", r.facts, r.created_at as "createdAt", r.holder`
 /** Most warnings that are kept with their texts; others are only counted. */
 const mostWarnings = 100
 

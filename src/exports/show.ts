@@ -64,7 +64,7 @@ export function createShow({ db, seal, rights, eventsOf, externalUrl }: ShowDeps
         const around: ExportContext = {
           run,
           files: own,
-          filesCount: own[0]?.count ?? 0,
+          filesCount: run?.fileCount ?? 0,
           log: await logOf(stored, run, log),
           names,
           options,

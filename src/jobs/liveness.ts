@@ -15,6 +15,8 @@ export interface LivenessOptions {
    * Names of this process: `locked_by` of the jobs that its pools of workers have taken, `begun_by` of those that it runs itself.
    */
   names: readonly string[]
+  /** Names of jobs with a record that tells how they went. */
+  recorded: readonly string[]
   /** Ids of the jobs that are running or have just ended. */
   activeJobs: () => readonly number[]
   /** Milliseconds between two looks for abandoned jobs. */
@@ -63,21 +65,29 @@ export async function keepLiveness(options: LivenessOptions): Promise<Liveness> 
 
   async function beat(): Promise<void> {
     holder ??= await hold(db, names, onLost)
-    const { rows } = await db.query<{ freed: number[]; stuck: number[] }>(RELEASE_SQL, [
-      LIVENESS_SEED,
-      SETTLE_SECONDS,
-      names,
-      options.activeJobs(),
-    ])
+    const { freed, stuck } = await release()
     const begun = await takeOver(db, LIVENESS_SEED, names)
     if (begun > 0) log.warn({ jobs: begun }, 'jobs that an ended process had begun were put into the queue')
     const lost = await options.reclaim()
     if (lost > 0) log.warn({ jobs: lost }, 'jobs that were to begin here were put into the queue')
-    const { freed = [], stuck = [] } = rows[0] ?? {}
     if (freed.length > 0) log.warn({ jobs: freed }, 'abandoned jobs were given back')
     if (stuck.length === 0) return
     log.warn({ jobs: stuck }, 'jobs were taken that nobody runs; their workers end')
     onStuck()
+  }
+
+  function release(): Promise<{ freed: number[]; stuck: number[] }> {
+    return db.transaction(async (tx) => {
+      const { rows } = await tx.query<{ freed: number[]; stuck: number[] }>(RELEASE_SQL, [
+        LIVENESS_SEED,
+        SETTLE_SECONDS,
+        names,
+        options.activeJobs(),
+      ])
+      const { freed = [], stuck = [] } = rows[0] ?? {}
+      await tx.query(ONCE_MORE_SQL, [options.recorded, freed])
+      return { freed, stuck }
+    })
   }
 
   schedule(SETTLE_SECONDS * 1000 + 250)
@@ -121,3 +131,14 @@ const RELEASE_SQL = `
   )
   select array(select id from held where locked_by in (select locked_by from dead) and exists (select from freed)) as freed,
     array(select id from held where locked_by = any($3::text[]) and id <> all($4::bigint[])) as stuck`
+
+/**
+ * Gives jobs whose process was killed in the last attempt one more, which only records that (`BrokenOff`). A job that never failed
+ * with an error was killed in each attempt. Without a key it was replaced by another one, which continues its work.
+ */
+const ONCE_MORE_SQL = `
+  select again.id
+  from graphile_worker.jobs j
+  cross join lateral graphile_worker.reschedule_jobs(array[j.id], run_at := now(), max_attempts := j.max_attempts + 1) again
+  where j.task_identifier = any($1::text[]) and j.key is not null and j.locked_at is null and j.attempts >= j.max_attempts
+    and (j.id = any($2::bigint[]) or j.last_error is null)`

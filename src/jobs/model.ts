@@ -12,3 +12,17 @@ export interface Attempt {
 }
 
 export type JobHandler<Payload> = (payload: Payload, context: JobContext) => Promise<void>
+
+/** The end of work whose process has ended in each attempt, so that no attempt could record how it went. */
+export interface BrokenOff<Payload> {
+  /** Number of attempts of each job of the name. All of them have a key. */
+  readonly attempts: number
+  /** Records that the work has failed; does nothing when it is over. */
+  readonly end: (payload: Payload) => Promise<void>
+}
+
+/** The code for a job. */
+export interface Registered {
+  readonly handler: JobHandler<unknown>
+  readonly brokenOff: BrokenOff<unknown> | null
+}

@@ -3,9 +3,9 @@ import type { Logger } from 'pino'
 import { type Cause, carryCause } from '../platform/cause.ts'
 import { jobLanes, type Lane, type Lanes, ofLanes } from '../platform/config/job-lanes.ts'
 import type { Measure } from '../platform/http/metrics.ts'
-import type { Db, Tx } from '../platform/postgres/db.ts'
+import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { createLocalJobs, type LocalJob } from './local-jobs.ts'
-import type { JobHandler } from './model.ts'
+import type { BrokenOff, JobHandler, Registered } from './model.ts'
 import { migrateQueue } from './queue.ts'
 import { startWorkers, type Workers } from './worker.ts'
 
@@ -23,7 +23,7 @@ export type Jobs = ReturnType<typeof createJobs>
 
 export type { LocalJob } from './local-jobs.ts'
 
-export type { Attempt, JobContext, JobHandler } from './model.ts'
+export type { Attempt, BrokenOff, JobContext, JobHandler } from './model.ts'
 
 export interface JobOptions {
   /** A waiting job with the same key is replaced by this one. Writers of one key wait for each other, so use keys sparingly. */
@@ -49,6 +49,8 @@ export interface JobsOptions {
   concurrency?: Lanes
   /** Milliseconds between two searches for jobs of ended processes. */
   recoverEvery?: number
+  /** Waits until the memory of this process has all changes that are committed, among them the one that has queued the job. */
+  upToDate?: () => Promise<void>
 }
 
 export function createJobs({
@@ -56,8 +58,9 @@ export function createJobs({
   log,
   concurrency = ofLanes((lane) => jobLanes[lane].places),
   recoverEvery = 15_000,
+  upToDate = async () => {},
 }: JobsOptions) {
-  const handlers = new Map<string, JobHandler<unknown>>()
+  const handlers = new Map<string, Registered>()
   const laneOf = new Map<string, Lane>()
   let workers: Workers | null = null
   const here = createLocalJobs({ db, log, isOpen: () => workers?.isOpen() ?? false })
@@ -87,11 +90,22 @@ export function createJobs({
       await tx.query('truncate begun_job')
     },
 
-    /** Registers the code for a job, and its lane. Every process must register all names before it starts. */
-    register<Payload>(name: string, handler: JobHandler<Payload>, lane: Lane = 'quick'): void {
+    /**
+     * Registers the code for a job, and its lane. Every process must register all names before it starts. `brokenOff` is for jobs
+     * with a record of their own, which must not stay in progress when the process was killed in each attempt.
+     */
+    register<Payload>(
+      name: string,
+      handler: JobHandler<Payload>,
+      lane: Lane = 'quick',
+      brokenOff?: BrokenOff<Payload>,
+    ): void {
       if (workers) throw new Error(`job ${name} registered after the start`)
       if (handlers.has(name)) throw new Error(`job ${name} registered twice`)
-      handlers.set(name, handler as JobHandler<unknown>)
+      handlers.set(name, {
+        handler: handler as JobHandler<unknown>,
+        brokenOff: (brokenOff as BrokenOff<unknown> | undefined) ?? null,
+      })
       laneOf.set(name, lane)
     },
 
@@ -109,6 +123,7 @@ export function createJobs({
         recoverEvery,
         alsoAlive: [here.name],
         reclaim: here.reclaim,
+        upToDate,
       })
     },
 
@@ -144,6 +159,16 @@ export function createJobs({
       await Promise.all([here.close(grace), running?.close(grace)])
     },
   }
+}
+
+/** The keys, of those given, of jobs that are running or will run. */
+export async function openKeys(from: Queryable, keys: readonly string[]): Promise<ReadonlySet<string>> {
+  const { rows } = await from.query<{ key: string }>(
+    `select key from graphile_worker.jobs where key = any($1::text[]) and (locked_at is not null or attempts < max_attempts)`,
+    [keys],
+    'jobs.open-keys',
+  )
+  return new Set(rows.map(({ key }) => key))
 }
 
 async function addJobs(tx: Tx, jobs: readonly JobRequest[]): Promise<void> {

@@ -4,9 +4,10 @@ import { Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents, t
 import type { Logger } from 'pino'
 import { takeCause, withCause } from '../platform/cause.ts'
 import type { Db } from '../platform/postgres/db.ts'
+import { inBackground } from '../platform/process/cooperative-yield.ts'
 import { traced } from '../platform/tracing/spans.ts'
 import { keepLiveness, type Liveness } from './liveness.ts'
-import type { JobHandler } from './model.ts'
+import type { Registered } from './model.ts'
 import { queuePool } from './queue.ts'
 
 export interface Workers {
@@ -24,11 +25,12 @@ interface Options {
   /** Further names whose lock shows that this process is alive. */
   alsoAlive: readonly string[]
   reclaim: () => Promise<number>
+  upToDate: () => Promise<void>
 }
 
 interface LaneOptions {
   concurrency: number
-  handlers: ReadonlyMap<string, JobHandler<unknown>>
+  handlers: ReadonlyMap<string, Registered>
 }
 
 /** Takes jobs until closed. When the database is lost the pool of workers ends; new pools are started until it is back. */
@@ -67,7 +69,7 @@ interface Pool extends Workers {
 }
 
 /** One pool of the library for each lane. They share one connection for notifications, and end together. */
-async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: Options): Promise<Pool> {
+async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim, upToDate }: Options): Promise<Pool> {
   const active = new ActiveJobs()
   const pgPool = queuePool(db)
   const pools: WorkerPool[] = []
@@ -80,7 +82,7 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: O
     const pool = runTaskList(
       // The process handles signals (main.ts), and the tables are up to date.
       { logger: queueLogger(log), events, concurrency, noHandleSignals: true, pollInterval: 1000, preset: inBatches },
-      taskList(handlers, log, active),
+      taskList(handlers, { log, active, upToDate }),
       pgPool,
     )
     pools.push(pool)
@@ -89,7 +91,10 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: O
   const activeJobs = () => active.ids()
   const onStuck = (): void => endAll('jobs were taken that nobody runs')
   const names = [...pools.map(({ id }) => id), ...alsoAlive]
-  const lookout = { db, log, names, activeJobs, interval: recoverEvery, onStuck, reclaim }
+  const recorded = lanes.flatMap(({ handlers }) =>
+    [...handlers].flatMap(([name, { brokenOff }]) => (brokenOff ? name : [])),
+  )
+  const lookout = { db, log, names, recorded, activeJobs, interval: recoverEvery, onStuck, reclaim }
   const liveness = await keepLiveness(lookout).catch(async (error: unknown) => {
     await Promise.all(pools.map((pool) => pool.gracefulShutdown()))
     throw error
@@ -182,31 +187,42 @@ class ActiveJobs {
   }
 }
 
-function taskList(handlers: ReadonlyMap<string, JobHandler<unknown>>, log: Logger, active: ActiveJobs): TaskList {
+function taskList(
+  handlers: ReadonlyMap<string, Registered>,
+  { log, active, upToDate }: Pick<Options, 'log' | 'upToDate'> & { readonly active: ActiveJobs },
+): TaskList {
   const tasks: TaskList = {}
-  for (const [name, handler] of handlers) {
+  for (const [name, { handler, brokenOff }] of handlers) {
     tasks[name] = async (stored, helpers) => {
       const { payload, cause } = takeCause(stored)
       const { attempts, max_attempts: maxAttempts } = helpers.job
       const jobId = Number(helpers.job.id)
+      const context = {
+        jobId,
+        attempt: attempts,
+        isLastAttempt: attempts >= maxAttempts,
+        signal: helpers.abortSignal ?? new AbortController().signal,
+      }
+      // See liveness.ts: the attempt behind the last one.
+      const isOver = brokenOff !== null && attempts > brokenOff.attempts
       active.begin(jobId)
       try {
-        const context = {
-          jobId,
-          attempt: attempts,
-          isLastAttempt: attempts >= maxAttempts,
-          signal: helpers.abortSignal ?? new AbortController().signal,
-        }
         await traced(
           () => ({
             name: `job ${name}`,
             kind: 'consumer',
             attributes: { 'strongroom.job.id': jobId, 'strongroom.job.attempt': attempts },
           }),
-          () => withCause(cause, async () => handler(payload, context)),
+          async () => {
+            await upToDate()
+            await withCause(cause, () =>
+              inBackground(() => (isOver ? brokenOff.end(payload) : handler(payload, context))),
+            )
+          },
         )
       } catch (error) {
         log.warn({ err: error, job: name, jobId, attempt: attempts, maxAttempts }, 'job failed')
+        if (context.signal.aborted && context.isLastAttempt) await brokenOff?.end(payload)
         throw error
       } finally {
         active.end(jobId)

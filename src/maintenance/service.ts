@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import type { EventLog } from '../events/service.ts'
 import type { FileService } from '../files/service.ts'
-import type { Jobs } from '../jobs/service.ts'
+import { type Jobs, openKeys } from '../jobs/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Config } from '../platform/config/config.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
@@ -41,15 +41,18 @@ export interface BackupDeps {
   readonly actorsOf: (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
   /** Sends a notification to administrators. */
   readonly alarm: (subject: string, text: string) => Promise<void>
+  readonly alarmWithin: (tx: Tx, subject: string, text: string) => Promise<void>
 }
 
 export type BackupService = ReturnType<typeof createBackupService>
 
 const job = 'backup.make'
 const maxAttempts = 3
+const keyOf = (id: number): string => `${job}:${id}`
+const endedEachTime = `The service was ended in each of the ${maxAttempts} attempts.`
 
 export function createBackupService(deps: BackupDeps) {
-  const { db, jobs, events, config, place, storeOf, names, actorsOf, alarm } = deps
+  const { db, jobs, events, config, place, storeOf, names, actorsOf, alarm, alarmWithin } = deps
   const folder = join(config.dataDir, 'backups')
 
   jobs.register<{ id: number }>(
@@ -65,13 +68,25 @@ export function createBackupService(deps: BackupDeps) {
         const message = scrubText((error as Error).message).slice(0, 1000)
         await store.noteLine(db, id, message)
         if (signal.aborted || !isLastAttempt) throw error
-        await end(backup, began, { status: 'error', place: await leftContent(id) }, message)
-        await alarm('A backup has failed', `Backup ${id} has failed: ${message}`)
+        await fail(backup, began, message)
         throw error
       }
     },
     'backup',
+    { attempts: maxAttempts, end: ({ id }) => breakOff(id) },
   )
+
+  /** Ends a backup whose process was ended in each attempt. */
+  async function breakOff(id: number): Promise<void> {
+    const backup = await store.findBackup(db, id)
+    if (backup?.status !== 'running') return
+    await store.noteLine(db, id, endedEachTime)
+    await fail(backup, backup.createdAt.getTime(), endedEachTime)
+  }
+
+  async function fail(backup: StoredBackup, began: number, message: string): Promise<void> {
+    await end(backup, began, { status: 'error', place: await leftContent(backup.id) }, message)
+  }
 
   /** Takes away what a failed backup has stored; what cannot be taken away stays named, and goes with the record. */
   async function leftContent(id: number): Promise<store.BackupEnd['place']> {
@@ -84,6 +99,7 @@ export function createBackupService(deps: BackupDeps) {
     )
   }
 
+  /** Does nothing when it had already ended. */
   async function end(backup: StoredBackup, began: number, ended: store.BackupEnd, error?: string): Promise<void> {
     await db.transaction(async (tx) => {
       if (!(await store.endBackup(tx, backup.id, ended))) return
@@ -96,6 +112,8 @@ export function createBackupService(deps: BackupDeps) {
       }
       const type = ended.status === 'done' ? 'BACKUP_DONE' : 'BACKUP_FAILED'
       await events.append(tx, [{ type, actor, basetype: 'backup', objectId: backup.id, info }])
+      if (error === undefined) return
+      await alarmWithin(tx, 'A backup has failed', `Backup ${backup.id} has failed: ${error}`)
     })
   }
 
@@ -128,7 +146,7 @@ export function createBackupService(deps: BackupDeps) {
   /** Begins a backup in the transaction; null while another one is in progress. */
   async function beginWithin(tx: Tx, backup: store.NewBackup): Promise<StoredBackup | null> {
     const begun = await store.insertBackup(tx, backup)
-    if (begun) await jobs.enqueue(tx, job, { id: begun.id }, { key: `${job}:${begun.id}`, maxAttempts })
+    if (begun) await jobs.enqueue(tx, job, { id: begun.id }, { key: keyOf(begun.id), maxAttempts })
     return begun
   }
 
@@ -152,6 +170,16 @@ export function createBackupService(deps: BackupDeps) {
         return begun
       })
       return (await render([backup]))[0] as Backup
+    },
+
+    /** Ends backups that say that they are being made but whose job was lost or has ended. To be called once, with the jobs ready. */
+    async wake(): Promise<void> {
+      const running = (await store.listHeads(db)).filter(({ status }) => status === 'running')
+      const open = await openKeys(
+        db,
+        running.map(({ id }) => keyOf(id)),
+      )
+      for (const { id } of running.filter((backup) => !open.has(keyOf(backup.id)))) await breakOff(id)
     },
 
     /** For the console, which checks `system.root` itself. */

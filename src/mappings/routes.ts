@@ -29,7 +29,7 @@ export function registerMappingRoutes(http: HttpApp, { mappings }: { mappings: M
         description: 'A profile says which tags of files there are for what; a mapping binds its fields to columns.',
         response: { 200: Type.Array(ProfileOutput) },
       },
-      config: { access: 'user', writes: false },
+      config: { access: 'user', writes: false, errors: ['TooManyHeavyRequests'] },
     },
     () => mappings.list(),
   )
@@ -45,7 +45,7 @@ export function registerMappingRoutes(http: HttpApp, { mappings }: { mappings: M
         params: ProfileParams,
         response: { 200: ProfileOutput },
       },
-      config: { access: 'user', writes: false },
+      config: { access: 'user', writes: false, errors: ['TooManyHeavyRequests'] },
     },
     (request) => mappings.readProfile(request.params.profile),
   )
@@ -80,7 +80,12 @@ export function registerMappingRoutes(http: HttpApp, { mappings }: { mappings: M
         body: MappingInput,
         response: { 200: MappingOutput },
       },
-      config: { access: 'user', writes: true, systemRight, errors: ['DatabaseUniqueKeyViolation'] },
+      config: {
+        access: 'user',
+        writes: true,
+        systemRight,
+        errors: ['DatabaseUniqueKeyViolation', 'TooManyHeavyRequests'],
+      },
     },
     (request) => mappings.create(actorOf(request), request.body),
   )
@@ -113,7 +118,12 @@ export function registerMappingRoutes(http: HttpApp, { mappings }: { mappings: M
         body: MappingInput,
         response: { 200: MappingOutput },
       },
-      config: { access: 'user', writes: true, systemRight, errors: ['DatabaseUniqueKeyViolation'] },
+      config: {
+        access: 'user',
+        writes: true,
+        systemRight,
+        errors: ['DatabaseUniqueKeyViolation', 'TooManyHeavyRequests'],
+      },
     },
     (request) => mappings.update(actorOf(request), idOf(request.params.mapping), request.body),
   )

@@ -8,6 +8,8 @@ import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
+import { currentDeadline } from '../platform/limits/deadline.ts'
+import type { RequestLimiter } from '../platform/limits/request-limiter.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { confirmTask, type Task } from '../platform/values/tasks.ts'
 import type { MappableRecipe, MappableRecipes, ParamsBy } from '../plugins/service.ts'
@@ -64,15 +66,22 @@ export interface MappingDeps {
   readonly datamodel: { current(): Model }
   /** Folders and files with further profiles. */
   readonly paths: readonly string[]
+  /** Each request that asks recipes for their fields starts programs, so callers take turns. */
+  readonly recipeRequests: RequestLimiter
 }
 
 export type MappingService = Awaited<ReturnType<typeof createMappingService>>
 
-export async function createMappingService({ db, events, datamodel, paths }: MappingDeps) {
+export async function createMappingService({ db, events, datamodel, paths, recipeRequests }: MappingDeps) {
   const tags = await openTagCatalogue()
   const profiles = await loadProfiles(paths, tags)
   const uses: MappingUse[] = []
-  let plugins: Pick<MappableRecipes, 'list'> = { list: () => Promise.resolve([]) }
+  let plugins: Pick<MappableRecipes, 'list' | 'isEmpty'> = { list: () => Promise.resolve([]), isEmpty: () => true }
+
+  /** @throws {AppError} `TooManyHeavyRequests` */
+  async function recipesNow(): Promise<readonly MappableRecipe[]> {
+    return plugins.isEmpty() ? [] : recipeRequests.run(currentDeadline(), plugins.list)
+  }
 
   /** @throws {AppError} `ServerGeneric` */
   async function find(from: Queryable, id: number): Promise<Mapping> {
@@ -105,14 +114,14 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
     const stored = await store.listMappings(db)
     const own = { id: ownMappingId, profile: ownProfile, displayname: ownMapping().displayname, recipes: [] }
     const byProfile = Map.groupBy([own, ...stored], ({ profile }) => profile)
-    const recipes = wanted.some(({ type }) => type.plugins_import) ? await plugins.list() : []
+    const recipes = wanted.some(({ type }) => type.plugins_import) ? await recipesNow() : []
     return wanted.map((profile) => renderProfile(profile, byProfile.get(profile.profile) ?? [], recipes))
   }
 
   /** `stored`: the mapping that it is to be; null: a new one. */
   async function checked(input: MappingInput, stored: Mapping | null) {
     const names = input.fields?.some(({ recipe_name: name }) => name !== undefined) === true
-    const recipes = withStored(names ? await plugins.list() : [], stored)
+    const recipes = withStored(names ? await recipesNow() : [], stored)
     return checkMapping({ model: datamodel.current(), profiles, tags, recipes }, input)
   }
 
@@ -137,7 +146,7 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
     },
 
     /** Fields of recipes come from these from now on: they are built later. */
-    useRecipes(recipes: Pick<MappableRecipes, 'list'>): void {
+    useRecipes(recipes: Pick<MappableRecipes, 'list' | 'isEmpty'>): void {
       plugins = recipes
     },
 

@@ -107,8 +107,8 @@ export function createCallers({ db, baseConfig, sessions, sessionInfo, rights, a
     actorsOf: sessions.actorsWhoMayAct,
 
     /** The actor for work that no user started: the user `root`. */
-    async systemActor(): Promise<Actor> {
-      const root = await sessions.actorOfUser(rootUserId)
+    async systemActor(from?: Tx): Promise<Actor> {
+      const root = await sessions.actorOfUser(rootUserId, '', from)
       if (!root) throw new Error('there is no user root')
       return root
     },

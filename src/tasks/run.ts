@@ -60,6 +60,8 @@ class Failed extends Error {}
 /** How a run ends; without a state of its own the task keeps the one that it has. */
 type Ending = Pick<store.RunEnd, 'status' | 'msg'> & { readonly state?: TaskState; readonly actor?: Actor | null }
 
+export const keyOf = ({ id }: { readonly id: number }): string => `${taskJob}:${id}`
+
 /** Queues runs at their moments: one job for each task. */
 export function enqueueRuns(
   jobs: Pick<Jobs, 'enqueueAll'>,
@@ -71,7 +73,7 @@ export function enqueueRuns(
     tasks.map(({ id, at }) => ({
       name: taskJob,
       payload: { id },
-      key: `${taskJob}:${id}`,
+      key: keyOf({ id }),
       maxAttempts,
       ...(at ? { runAt: at } : {}),
     })),
@@ -92,7 +94,15 @@ export function createRuns(deps: RunDeps) {
       await withCause(cause, () => goOn(task, context))
     },
     'task',
+    { attempts: maxAttempts, end: ({ id }) => breakOff(id) },
   )
+
+  /** Ends a run whose process was ended in each attempt. */
+  async function breakOff(id: number): Promise<void> {
+    const task = await store.findTask(db, id)
+    if (task?.status !== 'running') return
+    await endRun(task, { status: 'error', msg: `The service was ended in each of ${maxAttempts} attempts.` })
+  }
 
   /** The task, if it is due or running; null: it is not due. */
   async function begin(id: number): Promise<StoredTask | null> {

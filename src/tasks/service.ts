@@ -3,6 +3,7 @@
  * task; a *run* is one execution of a task, in batches: each is stored together with the progress of the run, so that any process
  * can continue where another one has stopped. See docs/tasks.md.
  */
+import { openKeys } from '../jobs/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { assertVersion, type ConventionOf } from '../platform/config/versions.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
@@ -15,7 +16,7 @@ import { draftTask } from './draft.ts'
 import { manageTasks, type StoredTask } from './model.ts'
 import type { TaskModule } from './modules/model.ts'
 import { renderLog, renderModules, renderTask } from './render.ts'
-import { createRuns, enqueueRuns, type RunDeps } from './run.ts'
+import { createRuns, enqueueRuns, keyOf, type RunDeps } from './run.ts'
 import type { TaskInput, TaskLog, TaskRecord, TaskRecords } from './schema.ts'
 import * as store from './store.ts'
 
@@ -195,8 +196,15 @@ export function createTaskService(deps: TaskDeps) {
     },
 
     /**
-     * Enqueues interrupted and planned runs: after a restart, or when their jobs were lost. Must be called when the jobs are ready.
+     * Enqueues interrupted and planned runs whose jobs were lost or have ended. Must be called when the jobs are ready. A run with a job
+     * goes on when the job of the killed process is given back, and the attempts count on.
      */
-    wake: (): Promise<void> => db.transaction(async (tx) => enqueueRuns(jobs, tx, await store.findPlanned(tx))),
+    wake: (): Promise<void> =>
+      db.transaction(async (tx) => {
+        const planned = await store.findPlanned(tx)
+        const open = await openKeys(tx, planned.map(keyOf))
+        const lost = planned.filter((task) => !open.has(keyOf(task)))
+        await enqueueRuns(jobs, tx, lost)
+      }),
   }
 }

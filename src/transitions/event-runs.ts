@@ -36,6 +36,8 @@ export interface EventRunOptions {
   actorsOf: SetterDeps['actorsOf']
   /** While it returns true, the log is not followed; afterwards the run continues where it stopped. */
   paused: () => boolean
+  /** Waits until the memory of this process has all changes that are committed: transitions may be newer than an event. */
+  upToDate: () => Promise<void>
   /** Milliseconds between two checks of the log. */
   interval?: number
 }
@@ -120,6 +122,7 @@ export function createEventRuns(options: EventRunOptions) {
   /** Queues runs for a page of the log; returns whether there may be more. */
   async function look(): Promise<boolean> {
     if (options.paused()) return false
+    await options.upToDate()
     const transitions = eventTransitions()
     if (transitions.length === 0) {
       await store.stopFollowing(db)

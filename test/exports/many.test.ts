@@ -43,6 +43,14 @@ suite('exports of many objects', () => {
     const ids = await addPeople(230)
     const one = await exported(museum.svc, single(ids))
     assert.deepEqual([one._state, one._files_count], ['done', 230])
+    const texts: string[] = []
+    const stop = onStatement((text) => texts.push(text))
+    await museum.svc.as('root').get(`/export/${one.export._id}`)
+    stop()
+    assert.deepEqual(
+      texts.filter((text) => /count\(.*export_file/s.test(text)),
+      [],
+    )
     const { rows } = await museum.svc.db.query<Json>(
       `select count(distinct k.sha256)::int as contents, count(*)::int as parts, sum(k.size)::int as size
        from export_file f join kept_content k on k.id = f.content_id join export e on e.run_id = f.run_id where e.id = $1`,

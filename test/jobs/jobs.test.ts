@@ -177,6 +177,48 @@ describe('jobs', { concurrency: true }, () => {
       assert.deepEqual(seen, [2, 2])
     }))
 
+  test('when the last attempt of a job was killed, its record is told so once, and the job is gone', () =>
+    withDatabase(async (dsn) => {
+      const child = spawn(process.execPath, [join(import.meta.dirname, 'hanging-worker.ts'), dsn, 'once'], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      await once(child.stdout, 'data')
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+
+      const ended: unknown[] = []
+      const failed: number[] = []
+      const db = openDb({
+        connectionString: dsn,
+        maxConnections: 8,
+        applicationName: 'jobs',
+        lockTimeout: 2000,
+        onError: () => {},
+      })
+      const jobs = createJobs({ db, log: pino({ level: 'silent' }), recoverEvery: 1000 })
+      const handler: JobHandler<unknown> = async (_, { attempt }) => {
+        failed.push(attempt)
+        throw new Error('no')
+      }
+      jobs.register('recorded', handler, 'quick', { attempts: 1, end: async (payload) => void ended.push(payload) })
+      await jobs.start()
+      try {
+        await until(() => ended.length > 0)
+        await jobs.idle()
+        const { rows: left } = await db.query('select from graphile_worker.jobs')
+        assert.deepEqual([ended, failed, left], [[{ n: 1 }], [], []])
+        // A job that fails with an error has told its record itself.
+        await db.transaction((tx) => jobs.enqueue(tx, 'recorded', { n: 2 }, { key: 'recorded', maxAttempts: 1 }))
+        await jobs.idle()
+        await db.query(`update graphile_worker._private_jobs set run_at = now() - interval '1 hour'`)
+        await new Promise((resolve) => setTimeout(resolve, 2500))
+        assert.deepEqual([ended.length, failed], [1, [1]])
+      } finally {
+        await jobs.close()
+        await db.close()
+      }
+    }))
+
   test('what a process runs by itself begins after the commit, is taken by nobody else, and is tried again when it fails', () =>
     withDatabase(async (dsn) => {
       const seen: unknown[] = []

@@ -8,6 +8,7 @@ import { install, switched, uploadArchive, archive as zipOf } from '../plugins/s
 import { createUsers } from '../signin/support.ts'
 import type { Answer, Json } from '../support/client.ts'
 import { attachService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { type Archive, startArchive } from './support.ts'
 
 const name = 'teller:book:tell'
@@ -101,7 +102,11 @@ suite('recipes of plugins in mappings', () => {
       const fs = require('node:fs')
       const [, , folder, what, info, to] = process.argv
       const { recipe, recipe_params: params } = JSON.parse(info)
-      if (what === 'gives') process.stdout.write(fs.readFileSync(folder + '/gives.json'))
+      if (what === 'gives') {
+        fs.appendFileSync(folder + '/asked', 'x')
+        while (fs.existsSync(folder + '/wait')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+        process.stdout.write(fs.readFileSync(folder + '/gives.json'))
+      }
       else {
         fs.appendFileSync(folder + '/told', JSON.stringify({ recipe, params }) + '\\n')
         fs.writeFileSync(to, fs.readFileSync(folder + '/said.json'))
@@ -175,7 +180,7 @@ suite('recipes of plugins in mappings', () => {
     folder = await mkdtemp(join(tmpdir(), 'recipes-'))
     await give(gives)
     await say(said)
-    it = await startArchive()
+    it = await startArchive({ quotaHeavyRequests: 2 })
     plugin = await install(it.svc, 'teller', usual())
     mapping = (await made()).id
   })
@@ -187,6 +192,29 @@ suite('recipes of plugins in mappings', () => {
     await give(gives)
     await say(said)
     await told()
+  })
+
+  test('one caller who lists profiles all the time is refused, and others have their turn', async () => {
+    await createUsers(it.svc, { user: { login: 'busy', _version: 1 } }, { user: { login: 'other', _version: 1 } })
+    const path = '/xmlmapping/profile/file-metadata.yml'
+    const asked = async (): Promise<number> => (await readFile(join(folder, 'asked'), 'utf8').catch(() => '')).length
+    await Promise.all(['busy', 'other'].map((login) => it.svc.as(login).token()))
+    await rm(join(folder, 'asked'), { force: true })
+    await writeFile(join(folder, 'wait'), '')
+    const busy = Array.from({ length: 6 }, () => it.svc.as('busy').get(path))
+    const first = await Promise.any(busy)
+    const { quota, most, retry_after } = first.body.parameters
+    assert.deepEqual([first.status, first.body.code], [429, 'TooManyHeavyRequests'])
+    assert.deepEqual([quota, most, retry_after], ['svc.quotas.heavyRequests', 2, 5])
+    await until(async () => (await asked()) === 2)
+    const other = it.svc.as('other').get(path)
+    await until(async () => (await asked()) === 3)
+    // A list without recipes needs no turn.
+    assert.equal((await it.svc.as('busy').get('/xmlmapping/profile/lido.yml')).status, 200)
+    await rm(join(folder, 'wait'))
+    assert.equal((await other).body._compiled_recipes[name].extensions[0], 'jpg')
+    const statuses = (await Promise.all(busy)).map(({ status }) => status)
+    assert.deepEqual(statuses.sort(), [200, 200, 200, 200, 429, 429])
   })
 
   test('what a recipe gives stands in the profiles that take plugins, and mappings name the recipes that they need', async () => {

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
+import { onStatement } from '../../src/platform/postgres/statements.ts'
 import { createPool } from '../pools/support.ts'
 import { seedTag, toUser } from '../rights/people.ts'
 import type { Answer, Client, Json, Query } from '../support/client.ts'
@@ -464,6 +465,27 @@ test('PRESAVE-007 a callback acts as the user that its settings name, else as th
   } finally {
     await remove(svc, plugin.id)
     await switched(svc, probe.id, true)
+  }
+})
+
+test('tokens that were issued for a call that is not made hold no longer than the answer', async () => {
+  let issued = 0
+  const stop = onStatement((text) => {
+    if (text.includes('insert into oauth_session')) issued++
+  })
+  try {
+    const { person: stored } = await saved('person', person({ name: 'Kept' }), { skip_plugins: 1 })
+    const calls = async (body: object, status: number): Promise<void> => {
+      issued = 0
+      const answer = await save('person', [payload('person', { _id: stored._id, ...body })])
+      assert.deepEqual([answer.status, issued], [status, 1], JSON.stringify(answer.body))
+      assert.deepEqual([await told(), await count(`oauth_session where client_id = 'plugin'`)], [[], 0])
+    }
+    // A save that is refused before, and one that changes nothing.
+    await calls({ _version: 99, name: 'Other' }, 400)
+    await calls({ _version: 1, name: 'Kept' }, 200)
+  } finally {
+    stop()
   }
 })
 

@@ -20,11 +20,9 @@ export interface LaterDeps {
   readonly db: Db
   readonly jobs: Pick<Jobs, 'register' | 'enqueue'>
   readonly check: Pick<ShareCheck, 'shared' | 'settle'>
-  /** Reads grants, presets and groups once more. */
-  readonly renew: () => Promise<void>
 }
 
-export function shareChecks({ db, jobs, check, renew }: LaterDeps) {
+export function shareChecks({ db, jobs, check }: LaterDeps) {
   const ask = (tx: Tx, look: Look): Promise<void> =>
     jobs.enqueue(tx, job, look, { key: `${job}:${look.after}` }) as Promise<void>
 
@@ -32,8 +30,6 @@ export function shareChecks({ db, jobs, check, renew }: LaterDeps) {
     job,
     async ({ after, timeLimit }) => {
       const begun = Date.now()
-      // The marks must follow from the change that has queued the job, and its message may come later.
-      await renew()
       const all = (await check.shared(db, null)).filter((id) => id > after)
       for (let start = 0; start < all.length; start += atOnce) {
         const ids = all.slice(start, start + atOnce)

@@ -18,7 +18,7 @@ import { listObjects } from './list.ts'
 import type { Done, RunDeps, Running } from './model.ts'
 import { CannotRun, RunOver } from './over.ts'
 import { askPlugin } from './plugin.ts'
-import { enqueueRuns, jobKey, runJob, wakeNext } from './queue.ts'
+import { enqueueRuns, jobKey, maxAttempts, runJob, wakeNext } from './queue.ts'
 
 export interface RunJobDeps extends RunDeps {
   readonly jobs: Jobs
@@ -38,7 +38,10 @@ export type RunJobs = ReturnType<typeof createRunJobs>
 export function createRunJobs(deps: RunJobDeps) {
   const { db, jobs, events } = deps
 
-  jobs.register<{ run: number }>(runJob, ({ run }, attempt) => work(run, attempt), 'export')
+  jobs.register<{ run: number }>(runJob, ({ run }, attempt) => work(run, attempt), 'export', {
+    attempts: maxAttempts,
+    end: async ({ run }) => fail(run, null, new CannotRun(`The service was ended in each of ${maxAttempts} attempts.`)),
+  })
 
   async function work(runId: number, attempt: Attempt): Promise<void> {
     const holder = await begin(runId)
@@ -139,7 +142,8 @@ export function createRunJobs(deps: RunJobDeps) {
     await wakeNext(tx, jobs, stored.userId, deps.mostOfUser)
   }
 
-  async function fail(runId: number, holder: string, error: Error): Promise<void> {
+  /** @param holder the attempt that has failed; null: the last one, which was killed */
+  async function fail(runId: number, holder: string | null, error: Error): Promise<void> {
     const [run] = await runs.findRuns(db, [runId])
     const [stored] = run?.exportId ? await findExports(db, [run.exportId]) : []
     if (!run || !stored) return
@@ -150,7 +154,8 @@ export function createRunJobs(deps: RunJobDeps) {
     const pluginLog = (error instanceof CannotRun ? error.pluginLog : null) ?? stored.pluginLog
     const actor = await deps.actorOf(db, stored.userId)
     await db.transaction(async (tx) => {
-      if ((await runs.lockRun(tx, runId, 'processing'))?.holder !== holder) return
+      const locked = await runs.lockRun(tx, runId, 'processing')
+      if (!locked || (holder !== null && locked.holder !== holder)) return
       await runs.setFailed(tx, stored.id, pluginLog)
       const info = {
         state: 'failed',

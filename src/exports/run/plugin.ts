@@ -8,6 +8,7 @@ import { pathOf } from '../model.ts'
 import {
   addMadeFiles,
   changeFiles,
+  countAnew,
   knownFiles,
   type NewExportFile,
   type PluginExportFile,
@@ -46,6 +47,7 @@ export async function askPlugin(deps: RunDeps, running: Running, signal: AbortSi
       await removeOtherFiles(tx, run.id, changes.kept)
       await changeFiles(tx, run.id, changes.changed)
       await addMadeFiles(tx, run.id, changes.made)
+      await countAnew(tx, run.id)
     },
   }
 }

@@ -2,7 +2,7 @@
  * Moves of contents between locations, in the background, one run at a time. A job moves one batch after the other, so
  * that any process can continue where another has stopped.
  */
-import type { Jobs } from '../../jobs/service.ts'
+import { type Jobs, openKeys } from '../../jobs/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { requireRight } from '../../platform/http/system-right.ts'
@@ -57,6 +57,10 @@ export function createMoves(options: MoveOptions) {
       }
     },
     'standard',
+    {
+      attempts: maxAttempts,
+      end: ({ id }) => fail(id, `the service was ended in each of ${maxAttempts} attempts`),
+    },
   )
 
   async function fail(id: number, error: string): Promise<void> {
@@ -131,7 +135,8 @@ export function createMoves(options: MoveOptions) {
     /** Continues a run in progress. To be called once, with the jobs ready. */
     async wake(): Promise<void> {
       const [latest] = await store.readMoves(db, 1)
-      if (latest?.status === 'running') await db.transaction((tx) => enqueue(tx, latest.id))
+      if (latest?.status !== 'running' || (await openKeys(db, [job])).has(job)) return
+      await db.transaction((tx) => enqueue(tx, latest.id))
     },
 
     /** Ends a run; moved contents stay at the target. A finished run is not changed. @throws {AppError} `ResourceNotFound`. */

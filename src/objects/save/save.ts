@@ -97,6 +97,7 @@ export async function runSaveCallbacks(
     facts: request.facts,
     behind,
     first: request.callbacks,
+    objecttype: request.objecttype.name,
     async look(context, said, consider) {
       const { items, kept } = await prepare(context, request, said)
       await consider(items)

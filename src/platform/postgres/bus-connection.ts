@@ -7,6 +7,8 @@ import { type BeatRow, createDelivery } from './delivery.ts'
 export interface BusConnection {
   present(name: string): Promise<void>
   absent(name: string): Promise<void>
+  /** Waits until all messages of transactions that are committed now were received; false: some take too long, and count as lost. */
+  caughtUp(): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -34,6 +36,8 @@ const cleanEvery = 60
 /** Milliseconds between attempts to connect: the first pause, and the longest. */
 const shortestPause = 50
 const longestPause = 1000
+/** Milliseconds that a message may take. */
+const longestWay = 2000
 /** Attempts to show a name before the caller gets an error, and milliseconds between them. */
 const attempts = 20
 const attemptPause = 100
@@ -196,6 +200,10 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
       await send(client, 'select pg_advisory_unlock_shared(hashtextextended($1, $2))', [name, presenceSeed]).catch(
         () => {},
       )
+    },
+    async caughtUp() {
+      const { rows } = await send<BeatRow>(client, beatSql, [delivery.seenUpTo])
+      return delivery.arrival(rows[0]?.ids ?? [], longestWay)
     },
     async close() {
       closed = true

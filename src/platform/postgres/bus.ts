@@ -29,6 +29,11 @@ export interface Bus {
    * useless then, even for comparison. Until the returned function is called.
    */
   onAnotherServer(forget: () => void): () => void
+  /**
+   * Waits until this process has received all messages of transactions that are committed now. If it cannot know that, all topics are
+   * called.
+   */
+  caughtUp(): Promise<void>
   /** Calls all topics with an empty payload, as after a broken connection: all cached data may be outdated. */
   renewAll(): void
   close(): Promise<void>
@@ -104,6 +109,9 @@ export async function createBus({ db, log }: { db: Db; log: Logger }): Promise<B
     },
     present: (name) => connection.present(name),
     absent: (name) => connection.absent(name),
+    async caughtUp() {
+      if (!(await connection.caughtUp().catch(() => false))) renewAll()
+    },
     renewAll,
     async close() {
       forgetDoubt()

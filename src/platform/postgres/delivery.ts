@@ -8,6 +8,12 @@ export interface BeatRow {
   readonly now: number
 }
 
+interface Waiting {
+  /** The messages that have not been received. */
+  readonly ids: Set<number>
+  readonly resolve: (all: boolean) => void
+}
+
 /** Seconds between two looks after which messages may have been removed before a look found them. */
 const longestGap = 120
 
@@ -20,6 +26,7 @@ export function createDelivery() {
   let heard = new Map<number, number>()
   let missing: number[] = []
   let looks = 0
+  const waiting = new Set<Waiting>()
   let seenUpTo: string | null = null
   let lookedAt = 0
 
@@ -40,6 +47,23 @@ export function createDelivery() {
     /** This message was received. */
     heard(id: number): void {
       heard.set(id, looks)
+      for (const { ids, resolve } of waiting) if (ids.delete(id) && ids.size === 0) resolve(true)
+    },
+
+    /** Waits until all of these messages were received; false: they take longer than that many milliseconds. */
+    async arrival(ids: readonly number[], longest: number): Promise<boolean> {
+      const left = new Set(ids.filter((id) => !heard.has(id)))
+      if (left.size === 0) return true
+      const { promise, resolve } = Promise.withResolvers<boolean>()
+      const one = { ids: left, resolve }
+      waiting.add(one)
+      const timer = setTimeout(resolve, longest, false)
+      try {
+        return await promise
+      } finally {
+        clearTimeout(timer)
+        waiting.delete(one)
+      }
     },
 
     /** Whether messages were lost. */

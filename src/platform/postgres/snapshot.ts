@@ -51,7 +51,7 @@ export interface World {
 }
 
 export interface SnapshotsOptions {
-  readonly bus: Pick<Bus, 'subscribe' | 'onAnotherServer'>
+  readonly bus: Pick<Bus, 'subscribe' | 'onAnotherServer' | 'caughtUp'>
   /** A connection that requests cannot use up. */
   readonly reads: Queryable
   readonly log: Logger
@@ -64,12 +64,17 @@ export interface SnapshotsOptions {
 
 /** Milliseconds that a request waits for changes that are being read. */
 const longestWait = 1000
+/** Milliseconds that work whose result is stored waits for changes that cannot be read. */
+const longestRead = 10_000
 /** Milliseconds between attempts after failures. */
 const shortestPause = 100
 const longestPause = 5000
 
 interface Kept {
+  readonly name: string
   attempt(): Promise<void> | null
+  /** Whether a change is known that is not read yet. */
+  isBehind(): boolean
   invalidate(): void
   /** Reads it as for the first time: its new value is unrelated to the old one. */
   startAfresh(): void
@@ -174,7 +179,9 @@ export function createSnapshots({
     }
 
     all.push({
+      name: source.name,
       attempt: () => attempt,
+      isBehind: () => !closed && seen < heard,
       invalidate,
       startAfresh() {
         afresh = true
@@ -234,12 +241,18 @@ export function createSnapshots({
     },
 
     /**
-     * Reads all of them once more. A background job may begin before the message about the change that queued it, so a job whose
-     * result is stored calls this first. Not inside a transaction.
+     * Waits until all of them have the changes that are committed now, of all processes. Work in the background may begin before the
+     * message about the change that caused it; what it stores would follow from an older state. Not inside a transaction.
+     * @throws {AppError} `ServiceUnavailable` when changes cannot be read
      */
-    async renewAll(): Promise<void> {
-      for (const kept of all) kept.invalidate()
-      await Promise.all(all.map((kept) => kept.attempt()))
+    async upToDate(): Promise<void> {
+      await bus.caughtUp()
+      for (const until = performance.now() + longestRead; ; ) {
+        const [behind, ...others] = all.filter((kept) => kept.isBehind())
+        if (!behind) return
+        if (performance.now() > until) throw new AppError('ServiceUnavailable', { snapshot: behind.name })
+        await Promise.all([behind, ...others].map((kept) => kept.attempt() ?? sleep(shortestPause)))
+      }
     },
 
     close(): void {

@@ -1,7 +1,19 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Milliseconds that one piece of work runs before all other requests get their turn. */
 export const longestTurn = 5
+/**
+ * The same for work in the background: a save of a user has to wait for a turn at each of its statements, a dozen times.
+ */
+const longestBackgroundTurn = 1
+
+const background = new AsyncLocalStorage<true>()
+
+/** Work for which no user waits: it yields to others after shorter turns. */
+export function inBackground<T>(work: () => T): T {
+  return background.run(true, work)
+}
 
 export interface Yielder {
   /** Whether it is time to yield; cheap enough to be called for each of many objects. */
@@ -14,9 +26,10 @@ export interface Yielder {
  * when the result is no longer needed.
  */
 export function createYielder(check?: () => void): Yielder {
+  const turn = background.getStore() ? longestBackgroundTurn : longestTurn
   let since = performance.now()
   return {
-    due: () => performance.now() - since > longestTurn,
+    due: () => performance.now() - since > turn,
     async yield() {
       await nextTurn()
       check?.()

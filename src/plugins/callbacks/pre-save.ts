@@ -9,7 +9,7 @@ import { signalOf } from '../../platform/limits/caller-signal.ts'
 import type { Program } from '../manifest/model.ts'
 import type { Plugin } from '../model.ts'
 import { readAnswer, refusalError, refusalIn } from '../run/answer.ts'
-import type { Call, Caller } from '../run/call.ts'
+import type { BegunTokens, Call, Caller } from '../run/call.ts'
 import { collect, execute } from '../run/execute.ts'
 import type { KeptProcesses } from '../run/keep.ts'
 import type { Services } from '../run/programs.ts'
@@ -60,10 +60,11 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     const answer = await kept.call({
       key: keptKey(plugin, program),
       async start() {
-        const folder = await call.keptFolder()
         const [command] = program.commands
         if (!command) throw new CallbackFailed('has no command')
-        const places = { pluginDir: call.folder.root, workDir: folder, info: '' }
+        const { root } = await call.folder()
+        const folder = await call.keptFolder()
+        const places = { pluginDir: root, workDir: folder, info: '' }
         return { command: await services.commandOf(program, command, places), folder }
       },
       input,
@@ -81,11 +82,12 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     change: Pick<PendingChange, 'actor' | 'behind' | 'deadline' | 'request'>,
     objects: readonly PendingObject[],
     more: Readonly<Record<string, unknown>> = {},
+    begun?: BegunTokens,
   ): Promise<{ readonly replacements: readonly Replacement[]; readonly body: unknown }> {
     const { actor, behind, deadline, request = null } = change
     using waiting = signalOf(deadline)
     const answered = await caller.run(
-      { plugin, program, actor, request, more, signal: waiting.signal, behind },
+      { plugin, program, actor, request, more, signal: waiting.signal, behind, begun },
       async (call) => {
         const input = await payloadOf(call.info, objects, tableOf)
         return program.keep ? ofKept(call, { plugin, program }, input) : once(call, program, input)
@@ -120,6 +122,10 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
           kinds: ['save'],
           ...(objecttypes ? { objecttypes } : {}),
           call: (change) => ask({ plugin, program }, change, change.objects),
+          begin(actor) {
+            const begun = caller.begin({ plugin, program, actor })
+            return { call: (change) => ask({ plugin, program }, change, change.objects, {}, begun), end: begun.end }
+          },
         } satisfies SaveCallback
       })
     },

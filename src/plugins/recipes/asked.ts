@@ -34,6 +34,8 @@ export interface MappableRecipe {
 export interface MappableRecipes {
   /** The recipes of enabled plugins, as they describe themselves now. Failures are in the log. */
   list(): Promise<readonly MappableRecipe[]>
+  /** Whether there are none, so that no program would be started. */
+  isEmpty(): boolean
   /** The program, with the plugin's defaults where the layers have no value; null: it is missing, or off. */
   programOf(
     name: string,
@@ -83,6 +85,8 @@ export function createMappableRecipes({ plugins, caller, say, systemActor, log }
       const said = await Promise.all(all().map(({ plugin, asked }) => told(plugin, asked)))
       return said.filter((one) => one !== null)
     },
+
+    isEmpty: () => all().length === 0,
 
     programOf(name, defined, layers) {
       const found = all().find(({ asked }) => asked.recipe.name === name)

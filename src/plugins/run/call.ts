@@ -47,15 +47,32 @@ export interface CallRequest {
   readonly places?: string
   /** Takes the end of the call, so that its answer need not wait for it. */
   readonly behind?: ((work: Promise<unknown>) => void) | undefined
+  /** The tokens of the call, if they are begun already. */
+  readonly begun?: BegunTokens | undefined
+}
+
+/** Tokens that are issued while the input of their call is made. */
+export interface BegunTokens {
+  /** The tokens for the call, which revokes them; null: they have waited for too long. */
+  take(): Promise<CallUsers> | null
+  /** Revokes the tokens, unless a call has them. */
+  end(): Promise<void>
+}
+
+/** The tokens of a call, and the user that its program acts for besides the caller. */
+interface CallUsers {
+  readonly issued: Issued
+  readonly other: Actor | null
 }
 
 /** All places of the plugin's calls are taken: the caller may try again later. */
 export class NoPlace extends CallbackFailed {}
 
-/** A call that has its place, its tokens and its folder. */
+/** A call that has its place and its tokens. */
 export interface Call {
   readonly info: Readonly<Record<string, unknown>>
-  readonly folder: PluginFolder
+  /** The files of the plugin. */
+  folder(): Promise<PluginFolder>
   readonly limits: ProcessLimits
   readonly signal: AbortSignal
   /** A new, empty folder, which is removed with the call. */
@@ -72,6 +89,8 @@ export interface Call {
 export const mostWaiting = 200
 /** Seconds for which tokens are valid beyond the time of the program. */
 const afterwards = 5
+/** Milliseconds after which tokens that were issued before their call are replaced: they must be valid throughout the call. */
+const longestBegun = 2000
 
 type Issued = Awaited<ReturnType<CallerOptions['tokens']['issue']>>
 
@@ -96,13 +115,7 @@ export function createCaller(options: CallerOptions) {
 
   async function within<T>(request: CallRequest, work: (call: Call) => Promise<T>): Promise<T> {
     const { plugin, program, actor, signal } = request
-    const seconds = secondsOf(program)
-    const other = program.pluginUser ? await pluginUser(plugin, program) : null
-    const users = other && other.userId !== actor.userId ? [actor.userId, other.userId] : [actor.userId]
-    const [folder, issued] = await whole(
-      folderOf(plugin),
-      tokens.issue(users, seconds * program.commands.length + afterwards),
-    )
+    const { issued, other } = await (request.begun?.take() ?? issue(request))
     const [own = '', second = own] = issued.tokens
     const workFolders: string[] = []
     const clean = withoutSecrets([...issued.tokens, ...(request.secrets ?? [])])
@@ -120,8 +133,8 @@ export function createCaller(options: CallerOptions) {
       }
       return await work({
         info,
-        folder,
-        limits: { seconds, memory: limits.memory },
+        folder: () => folderOf(plugin),
+        limits: { seconds: secondsOf(program), memory: limits.memory },
         signal,
         async workFolder() {
           const made = await folders.workFolder()
@@ -151,12 +164,15 @@ export function createCaller(options: CallerOptions) {
   const revoke = (issued: Issued): Promise<void> =>
     tokens.revoke(issued).catch((error: unknown) => log.warn({ err: error }, 'tokens of a call end by themselves'))
 
-  /** Both at once; tokens for a folder that there is not are taken back. */
-  async function whole(folder: Promise<PluginFolder>, issuing: Promise<Issued>): Promise<[PluginFolder, Issued]> {
-    const [found, issued] = await Promise.allSettled([folder, issuing])
-    if (found.status === 'fulfilled' && issued.status === 'fulfilled') return [found.value, issued.value]
-    if (issued.status === 'fulfilled') await revoke(issued.value)
-    throw found.status === 'rejected' ? found.reason : (issued as PromiseRejectedResult).reason
+  async function issue({
+    plugin,
+    program,
+    actor,
+  }: Pick<CallRequest, 'plugin' | 'program' | 'actor'>): Promise<CallUsers> {
+    const other = program.pluginUser ? await pluginUser(plugin, program) : null
+    const users = other && other.userId !== actor.userId ? [actor.userId, other.userId] : [actor.userId]
+    const seconds = secondsOf(program) * program.commands.length + afterwards
+    return { issued: await tokens.issue(users, seconds), other }
   }
 
   /** The service does not end before it is over. */
@@ -176,6 +192,31 @@ export function createCaller(options: CallerOptions) {
   }
 
   return {
+    /** Begins to issue the tokens of a call whose input is not known yet: the call takes them, or they must be ended. */
+    begin(request: Pick<CallRequest, 'plugin' | 'program' | 'actor'>): BegunTokens {
+      const at = performance.now()
+      let taken = false
+      const issuing = issue(request)
+      // It is reported to the call, if there is one.
+      issuing.catch(() => {})
+      return {
+        take() {
+          if (taken || performance.now() - at > longestBegun) return null
+          taken = true
+          return issuing
+        },
+        async end() {
+          if (taken) return
+          taken = true
+          const revoking = issuing.then(
+            ({ issued }) => revoke(issued),
+            () => {},
+          )
+          await kept(revoking)
+        },
+      }
+    },
+
     /**
      * Runs the work when the caller gets one of the plugin's places.
      * @throws {Error} with a text that continues after the name of the plugin.

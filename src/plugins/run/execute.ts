@@ -19,9 +19,10 @@ export type Executed =
 
 /** Runs the commands of a program one after the other in one empty folder, until one fails. */
 export async function execute({ services, call, program, input, take }: ExecuteOptions): Promise<Executed> {
+  const { root } = await call.folder()
   const folder = await call.workFolder()
   const info = JSON.stringify(call.info)
-  const places = { pluginDir: call.folder.root, workDir: folder, info }
+  const places = { pluginDir: root, workDir: folder, info }
   let taken = false
   for (const command of program.commands) {
     const given = command.takesInput && (Buffer.isBuffer(input) || !taken) ? input : null

@@ -12,6 +12,7 @@ import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Bus } from '../../platform/postgres/bus.ts'
 import { cutShort, type Db, onConnection, type Queryable, type Tx } from '../../platform/postgres/db.ts'
 import { isDiskFull } from '../../platform/postgres/failures.ts'
+import { inBackground } from '../../platform/process/cooperative-yield.ts'
 import type { Signal } from '../../platform/process/signal.ts'
 import { createAnalysis, presenceOf } from './analysis.ts'
 import { indexBatch, makeAnew, type RefreshStandards } from './batch.ts'
@@ -75,6 +76,8 @@ export interface IndexerDeps {
   /** Raised when entries have been queued and committed in this process. */
   readonly queued: Pick<Signal, 'listen'>
   readonly clock?: () => Date
+  /** Waits until the memory of this process has all changes that are committed. */
+  readonly upToDate: () => Promise<void>
 }
 
 export type Indexer = Awaited<ReturnType<typeof createIndexer>>
@@ -151,7 +154,7 @@ export async function createIndexer(deps: IndexerDeps) {
   function wake(): void {
     wanted = true
     if (closed || running) return
-    running = outsideDeadlines(run).finally(() => {
+    running = inBackground(() => outsideDeadlines(run)).finally(() => {
       running = null
       if (wanted && !closed && !retry) wake()
     })
@@ -238,6 +241,8 @@ export async function createIndexer(deps: IndexerDeps) {
         if (anew) await reindexing.finish(db, version())
         break
       }
+      // What is stored must follow from the change that has queued an entry, also from pools and languages, which are in memory.
+      await deps.upToDate()
       anew ||= entries.some(({ priority }) => priority === 2)
       await backlog.before(entries.length, size)
       const began = performance.now()

@@ -55,15 +55,32 @@ test('a change is read when a message tells of it, and what is equal stays the s
   assert.deepEqual(heard, ['2'])
 })
 
-test('all are read once more for a job, whose message may come later', async () => {
-  await using memory = await openMemory(svc.db)
-  const snapshot = await memory.snapshots.open(source)
-  await svc.db.query('update source set value = value + 10')
-  const [stored] = await source.read(svc.db)
-  assert.notEqual(snapshot.get(), `${stored}`)
-  await memory.snapshots.renewAll()
-  assert.equal(snapshot.get(), `${stored}`)
-  await svc.db.query('update source set value = value - 10')
+test('work in the background waits for messages on their way, and reads everything when one does not come', async () => {
+  await using other = await openMemory(svc.db)
+  for (const delay of [200, null]) {
+    const { emit } = pg.Client.prototype
+    pg.Client.prototype.emit = function (this: pg.Client, event: string | symbol, ...given: unknown[]): boolean {
+      const go = (): boolean => Reflect.apply(emit, this, [event, ...given])
+      if (event !== 'notification') return go()
+      if (delay !== null) setTimeout(go, delay)
+      return true
+    }
+    try {
+      await using memory = await openMemory(svc.db)
+      const snapshot = await memory.snapshots.open(source)
+      await svc.db.transaction(async (tx) => {
+        await tx.query('update source set value = value + 10')
+        await other.bus.publish(tx, topic)
+      })
+      const [stored] = await source.read(svc.db)
+      assert.notEqual(snapshot.get(), `${stored}`)
+      await memory.snapshots.upToDate()
+      assert.equal(snapshot.get(), `${stored}`)
+    } finally {
+      pg.Client.prototype.emit = emit
+      await svc.db.query('update source set value = value - 10')
+    }
+  }
 })
 
 test('a lost message matters for a while only', async () => {

@@ -1,7 +1,7 @@
 import type { Actor } from '../../../platform/actor.ts'
 import type { RequestFacts } from '../../../platform/http/request-facts.ts'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
-import type { Queryable } from '../../../platform/postgres/db.ts'
+import type { Queryable, Tx } from '../../../platform/postgres/db.ts'
 import type { AskingAction } from '../../../transitions/service.ts'
 import type { Wire } from '../../masks/reader.ts'
 import type { Loaded } from '../../stored/rows.ts'
@@ -25,6 +25,14 @@ export interface SaveCallback {
   readonly objecttypes?: readonly string[]
   /** Returns the objects to save in another form; an empty list: all stay as they are. */
   call(change: PendingChange): Promise<readonly Replacement[]>
+  /** Begins everything that a call for the actor needs besides the objects, which are determined meanwhile. */
+  begin?(actor: Actor): BegunCall
+}
+
+/** A call that is waiting for its objects. */
+export interface BegunCall extends Pick<SaveCallback, 'call'> {
+  /** Takes back what was begun, unless the call was made. */
+  end(): Promise<void>
 }
 
 /** The reason why a callback failed, as text that follows its name and that the client may read. */
@@ -77,7 +85,7 @@ export interface Callbacks {
   /** The callback for an action of a transition: runs after all of the list, for the objects for which the transition fires. */
   readonly ofAction: (action: AskingAction) => SaveCallback
   /** An actor with the right to see everything. */
-  readonly viewer: () => Promise<Actor>
+  readonly viewer: (from: Tx) => Promise<Actor>
   /** Renders objects for callbacks. */
   readonly show: (from: Queryable, viewer: Actor, objects: readonly Loaded[]) => AsyncIterable<Wire>
 }

@@ -13,7 +13,14 @@ import type { Item } from '../item.ts'
 import { asStored } from '../outcome.ts'
 import { applyStandards } from '../standards.ts'
 import { inTransaction } from '../transaction.ts'
-import { CallbackFailed, type ChangeKind, type PendingObject, type Replacement, type SaveCallback } from './model.ts'
+import {
+  type BegunCall,
+  CallbackFailed,
+  type ChangeKind,
+  type PendingObject,
+  type Replacement,
+  type SaveCallback,
+} from './model.ts'
 import { type CallbackReplacements, type Replaced, replaceDraft } from './replace.ts'
 
 /** A change, as far as callbacks need it. */
@@ -32,6 +39,8 @@ export interface Change {
   readonly behind?: (work: Promise<unknown>) => void
   /** Callbacks for this change alone, run before all others. */
   readonly first?: readonly SaveCallback[] | undefined
+  /** The type of the objects in the request: callbacks for this type will most likely be called. */
+  readonly objecttype?: string
   /**
    * Determines all changes: finds, decides and merges, as for the write. `consider` is called with the items for which transitions
    * are considered, in their state at that point.
@@ -60,21 +69,33 @@ export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<Ca
   )
   const asks = askingKinds.has(change.kind) && deps.transitionAsks.asks()
   if (callbacks.length === 0 && !asks) return nobodyAsked
-  const viewer = await deps.callbacks.viewer()
   let callbackOutcome = nobodyAsked
   let shown: readonly Shown[] | null = null
   for (const callback of callbacks) {
-    if (!shown) ({ callbackOutcome, shown } = await lookAt(deps, change, callbackOutcome, viewer))
-    const objects = shown.filter(({ item }) => callback.objecttypes?.includes(item.table.name) ?? true)
-    if (objects.length === 0) continue
-    change.deadline.check()
-    const answer = await answerOf(callback, change, objects, nothingFixed)
-    if (answer.length === 0) continue
-    callbackOutcome = await taken(deps, callbackOutcome, callback, objects, answer)
-    // The next callback sees the changed objects.
-    shown = null
+    const begun = begin(callback, change)
+    try {
+      if (!shown) ({ callbackOutcome, shown } = await lookAt(deps, change, callbackOutcome))
+      const objects = shown.filter(({ item }) => callback.objecttypes?.includes(item.table.name) ?? true)
+      if (objects.length === 0) continue
+      change.deadline.check()
+      const answer = await answerOf(callback, change, objects, nothingFixed, begun ?? callback)
+      if (answer.length === 0) continue
+      callbackOutcome = await taken(deps, callbackOutcome, callback, objects, answer)
+      // The next callback sees the changed objects.
+      shown = null
+    } finally {
+      const ended = begun?.end()
+      if (change.behind && ended) change.behind(ended)
+      else await ended
+    }
   }
-  return asks ? askTransitions(deps, change, callbackOutcome, viewer) : callbackOutcome
+  return asks ? askTransitions(deps, change, callbackOutcome) : callbackOutcome
+}
+
+/** Begins the call before the objects are known; null: it is not certain enough that there will be one. */
+function begin({ begin: start, objecttypes }: SaveCallback, { actor, objecttype }: Change): BegunCall | null {
+  if (!start || objecttype === undefined || !(objecttypes?.includes(objecttype) ?? true)) return null
+  return start(actor)
 }
 
 /** Changes for which transitions are considered. */
@@ -84,16 +105,11 @@ const askingKinds: ReadonlySet<ChangeKind> = new Set(['save', 'remove', 'transit
  * Runs the actions of the transitions that fire, in their order: each action once for each object. Transitions are considered again
  * after every answer, since the changed objects may match others.
  */
-async function askTransitions(
-  deps: ObjectDeps,
-  change: Change,
-  before: CallbackOutcome,
-  viewer: Actor,
-): Promise<CallbackOutcome> {
+async function askTransitions(deps: ObjectDeps, change: Change, before: CallbackOutcome): Promise<CallbackOutcome> {
   const asked = new Set<string>()
   let callbackOutcome: CallbackOutcome = { ...before, asked }
   for (;;) {
-    const found = await lookAt(deps, change, callbackOutcome, viewer)
+    const found = await lookAt(deps, change, callbackOutcome)
     callbackOutcome = found.callbackOutcome
     const next = found.asks.find(({ action, shown }) => shown.some(({ item }) => !asked.has(askedKey(action, item))))
     if (!next) return callbackOutcome
@@ -102,7 +118,7 @@ async function askTransitions(
     change.deadline.check()
     if (next.action.action.type === 'webhook') assertTold(next.action.action.name, objects, next.fixed)
     const callback = deps.callbacks.ofAction(next.action.action)
-    const answer = await answerOf(callback, change, objects, next.fixed)
+    const answer = await answerOf(callback, change, objects, next.fixed, callback)
     callbackOutcome = await taken(deps, callbackOutcome, callback, objects, answer)
   }
 }
@@ -164,9 +180,11 @@ async function lookAt(
   deps: ObjectDeps,
   { kind, actor, objects, deadline, trigger, look }: Change,
   callbackOutcome: CallbackOutcome,
-  viewer: Actor,
 ): Promise<Look> {
   return inTransaction(deps, { ending: 'look', objects, deadline }, async (tx) => {
+    // Sent together with the statements below; the look may fail before this is awaited.
+    const viewing = deps.callbacks.viewer(tx)
+    viewing.catch(() => {})
     const model = deps.datamodel.current()
     const rights = await deps.rights.forActor(actor)
     const yielder = createYielder(() => deadline.check())
@@ -185,6 +203,7 @@ async function lookAt(
     await applyStandards(context, items)
     const changed = items.filter((item) => item.changed)
     const pending = await mapYielding(changed, (item) => asStored(context, item), yielder)
+    const viewer = await viewing
     const wires = await Array.fromAsync(deps.callbacks.show(tx, viewer, pending))
     const stored = await storedWires(context, changed, viewer)
     const shown = changed.map((item, index) => ({
@@ -267,6 +286,7 @@ async function answerOf(
   { kind, actor, dryRun, deadline, facts, behind }: Change,
   shown: readonly Shown[],
   fixed: ReadonlySet<Item>,
+  { call }: Pick<SaveCallback, 'call'>,
 ): Promise<readonly Answered[]> {
   const byKey = new Map<string, Shown>()
   const yielder = createYielder()
@@ -289,7 +309,7 @@ async function answerOf(
   let answer: readonly Replacement[]
   try {
     const more = { ...(facts ? { request: facts() } : {}), ...(behind ? { behind } : {}) }
-    answer = await callback.call({ kind, actor, dryRun, deadline, objects, ...more })
+    answer = await call({ kind, actor, dryRun, deadline, objects, ...more })
   } catch (error) {
     if (error instanceof AppError) throw error
     throw failed(callback, error instanceof CallbackFailed ? error.message : 'it ended with an error', error)

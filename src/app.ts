@@ -11,9 +11,8 @@ import { composeReaders } from './compose/readers.ts'
 import { composeUpkeep } from './compose/upkeep.ts'
 import { composeWorkflow, type Workflow } from './compose/workflow.ts'
 import type { FormatService } from './formats/service.ts'
-import type { Console } from './inspect/service.ts'
+import type { BackendConsoleOptions } from './inspect/backend.ts'
 import { shadowedUsers } from './people/service.ts'
-import type { Actor } from './platform/actor.ts'
 import type { Config } from './platform/config/config.ts'
 import type { HttpApp } from './platform/http/http.ts'
 import type { Measure } from './platform/http/metrics.ts'
@@ -23,8 +22,8 @@ import { systemMeasures } from './system/measures.ts'
 
 export interface App {
   readonly http: HttpApp
-  /** For the backend port: the console, and the actor with whose rights it reads there. */
-  readonly console: { readonly console: Console; readonly actor: () => Promise<Actor> }
+  /** For the backend port: the console, the actor with whose rights it reads there, and whether nothing may be changed. */
+  readonly console: Pick<BackendConsoleOptions, 'console' | 'actor' | 'readOnly'>
   /** The metrics of the service beside requests. */
   readonly measures: readonly Measure[]
   /** Searches over all matches, for code that goes through all of them (search/walk.ts). */
@@ -117,7 +116,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   indexer.wake()
   return {
     http,
-    console: { console, actor: signIn.systemActor },
+    console: { console, actor: signIn.systemActor, readOnly: readers.readOnly },
     measures,
     search,
     formats: outlets.formats,

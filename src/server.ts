@@ -110,7 +110,6 @@ async function start(
       ...app.console,
       log,
       actions: config.backendActions,
-      readOnly: config.readOnly,
       host: config.backendHost,
       timeLimit: 1000 * config.readTimeLimit,
     })

@@ -16,7 +16,7 @@ interface Records {
 export function composeEventLog(
   { config, db, log }: Given,
   { memory }: Ground,
-  { baseConfig, events, eventUsers, keptPlugins }: Readers,
+  { baseConfig, events, eventUsers, keptPlugins, readOnly }: Readers,
   { rights, signIn, users, groups, messages }: People,
   { read, collections }: Records,
   opened: AsyncDisposableStack,
@@ -26,7 +26,7 @@ export function composeEventLog(
     events,
     log,
     settings: () => baseConfig.get().janitor,
-    paused: () => config.readOnly,
+    paused: readOnly,
   })
   opened.defer(() => eventJanitor.close())
   const { databaseName } = config

@@ -26,7 +26,7 @@ export type Exports = ReturnType<typeof composeExports>
 export function composeExports(
   { config, db, log }: Given,
   { seal, jobs }: Ground,
-  { baseConfig, datamodel, events, languages, objecttypes }: Readers,
+  { baseConfig, datamodel, events, languages, objecttypes, readOnly }: Readers,
   { rights, signIn, mail, conventionOf }: People,
   { files, mappings }: Workflow,
   { plugins: { exports: plugins } }: Pick<Plugins, 'plugins'>,
@@ -112,7 +112,7 @@ export function composeExports(
     events,
     log,
     actorsOf: signIn.actorsOf,
-    paused: () => config.readOnly || !baseConfig.get().export_scheduler.active,
+    paused: () => readOnly() || !baseConfig.get().export_scheduler.active,
     clock,
   })
   opened.defer(() => schedules.close())
@@ -122,7 +122,7 @@ export function composeExports(
     events,
     log,
     expireDays: () => baseConfig.get().export.expire_days,
-    paused: () => config.readOnly,
+    paused: readOnly,
     clock,
   })
   opened.defer(() => cleaning.close())

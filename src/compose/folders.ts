@@ -11,7 +11,7 @@ export type Folders = ReturnType<typeof composeFolders>
 /** Collections as folders: mounted drives, and the hotfolder. */
 export function composeFolders(
   { config, db, log }: Given,
-  { baseConfig, languages }: Readers,
+  { baseConfig, languages, readOnly }: Readers,
   { signIn }: People,
   { files }: Workflow,
   { collections, ingest, uploadKeys: keys }: Objects,
@@ -47,7 +47,7 @@ export function composeFolders(
     root: hotfolderRoot,
     log,
     settings: () => baseConfig.get().webdav,
-    readOnly: () => config.readOnly,
+    readOnly,
     actorsOf: signIn.actorsOf,
     files,
     ingest,

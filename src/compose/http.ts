@@ -117,7 +117,8 @@ export async function composeHttp(
     corsOrigins: config.corsOrigins,
     trustedProxies: config.trustedProxies,
     timeLimits: { read: 1000 * config.readTimeLimit, write: 1000 * config.writeTimeLimit },
-    readOnly: () => config.readOnly,
+    // Settings of the process cannot be changed here.
+    readOnly: ({ endsReadOnly }) => (endsReadOnly ? config.readOnly : readers.readOnly()),
     standstill,
     foreground,
     elsewhere: pageSurface(signIn.pages, api),
@@ -136,6 +137,7 @@ export async function composeHttp(
     version,
     build,
     instanceName: baseConfig.instanceTitle,
+    readOnly: readers.readOnly,
     configName: () => baseConfig.get().name.internal_name,
     searchBlocked: search.blocked,
     openApiForEverybody: () => baseConfig.get().openapi_spec_endpoint.active,

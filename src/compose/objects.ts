@@ -53,7 +53,8 @@ export async function composeObjects(
 ) {
   const { config, db, log, saveCallbacks = () => [] } = given
   const { memory, seal, jobs, pipelined, pages, heavyRequests, queued, snapshots } = ground
-  const { baseConfig, datamodel, index, events, languages, objecttypes, pools, sharing, tags, maskSettings } = readers
+  const { baseConfig, datamodel, index, events, languages, objecttypes, pools, readOnly, sharing, tags, maskSettings } =
+    readers
   const { principals, rights, signIn, pins, shares, shareMails, mail, conventionOf } = people
   const { files, mappings, transitions, webhooks } = workflow
   const indexer = await composeIndexer(given, ground, readers, workflow, opened)
@@ -161,7 +162,7 @@ export async function composeObjects(
     log,
     policies: () => purgePolicies(janitorSettings({ baseConfig, datamodel, objecttypes, pools })),
     systemActor: signIn.systemActor,
-    paused: () => config.readOnly || !config.allowPurge || !baseConfig.get().janitor.active,
+    paused: () => readOnly() || !config.allowPurge || !baseConfig.get().janitor.active,
   })
   opened.defer(() => trashJanitor.close())
   const runOnObjects: RunOnObjects = (actor, request) => runTransition(objectDeps, actor, request)
@@ -174,7 +175,7 @@ export async function composeObjects(
     runOnObjects,
     events,
     actorsOf: signIn.actorsOf,
-    paused: () => config.readOnly,
+    paused: readOnly,
     upToDate: snapshots.upToDate,
   })
   registerTransitionActions({

@@ -28,7 +28,7 @@ export type People = ReturnType<typeof composePeople>
 export function composePeople(
   { config, db, log, passwordCost, loginParts = [] }: Given,
   { bus, memory, seal, jobs, queued, snapshots }: Ground,
-  { baseConfig, events, datamodel, tags, objecttypes, pools, keptPlugins, sharing }: Readers,
+  { baseConfig, events, datamodel, tags, objecttypes, pools, keptPlugins, readOnly, sharing }: Readers,
   opened: AsyncDisposableStack,
 ) {
   const principals = createPrincipals({ bus, memory, onChange: snapshots.turn })
@@ -125,7 +125,7 @@ export function composePeople(
     deps: userDeps,
     log,
     systemActor: signIn.systemActor,
-    paused: () => config.readOnly,
+    paused: readOnly,
   })
   opened.defer(() => userJanitor.close())
   const groups = createGroupService(records)

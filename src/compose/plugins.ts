@@ -12,7 +12,7 @@ export type Plugins = Awaited<ReturnType<typeof composePlugins>>
 export async function composePlugins(
   { config, db, log }: Given,
   { bus, queued }: Ground,
-  { baseConfig, datamodel, events, keptPlugins, reindexing }: Readers,
+  { baseConfig, datamodel, events, keptPlugins, readOnly, reindexing }: Readers,
   { signIn }: People,
   { files, mappings, pluginSettings, webhooks }: Workflow,
   opened: AsyncDisposableStack,
@@ -25,6 +25,7 @@ export async function composePlugins(
     events,
     log,
     settings: config,
+    readOnly,
     webhooks,
     customData: createCustomDataUpkeep({ db, datamodel, wakeIndex: queued.raise }),
     systemActor: signIn.systemActor,

@@ -64,6 +64,8 @@ export async function composeReaders(
   ])
   return {
     baseConfig,
+    /** Whether everything that changes stored data is refused, by the configuration of the process or by the base configuration. */
+    readOnly: (): boolean => config.readOnly || baseConfig.get().readonly.enabled,
     languages: baseConfig.databaseLanguages,
     eventUsers,
     events,

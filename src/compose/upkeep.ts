@@ -16,7 +16,7 @@ export type Upkeep = ReturnType<typeof composeUpkeep>
 export function composeUpkeep(
   { config, db, log }: Given,
   { foreground, jobs }: Ground,
-  { baseConfig, datamodel, events, languages, maskSettings, pools, tags }: Readers,
+  { baseConfig, datamodel, events, languages, maskSettings, pools, readOnly, tags }: Readers,
   { principals, rights, signIn, mail, mailQuota, conventionOf }: People,
   { files, mappings }: Workflow,
   { metadataImport, objects, read, search }: Objects,
@@ -44,7 +44,7 @@ export function composeUpkeep(
     names: namesOfUsers,
     languages,
     instance: () => baseConfig.instanceTitle() || config.databaseName,
-    paused: () => config.readOnly,
+    paused: readOnly,
     conventionOf,
     foreground,
     most: config.quotaTasks,
@@ -70,7 +70,7 @@ export function composeUpkeep(
     beginWithin: backups.beginWithin,
     storeOf: files.storeOf,
     settings: () => baseConfig.get().backup_scheduler,
-    paused: () => config.readOnly,
+    paused: readOnly,
   })
   opened.defer(() => schedule.close())
   const alarms = createAlarms({
@@ -80,7 +80,7 @@ export function composeUpkeep(
     folders: () => foldersOf({ config, db }),
     leastFree: 1_000_000 * config.leastFreeDisk,
     certificates: signIn.certificates,
-    paused: () => config.readOnly,
+    paused: readOnly,
   })
   opened.defer(() => alarms.close())
   return {

@@ -63,6 +63,7 @@ export async function composeWorkflow(
     objecttypes,
     pools,
     keptPlugins,
+    readOnly,
     tags,
     maskSettings,
     anyMarks,
@@ -85,6 +86,7 @@ export async function composeWorkflow(
   const withRecipes = withAdded<ReturnType<typeof baseConfig.get>>()
   const files = await createFileService({
     db,
+    readOnly,
     seal,
     bus,
     jobs,
@@ -169,7 +171,7 @@ export async function composeWorkflow(
     plugins: keptPlugins.get,
     mayActAs: signIn.mayActAs,
   })
-  const fileCounts = createFileCounts({ db, log, paused: () => config.readOnly })
+  const fileCounts = createFileCounts({ db, log, paused: readOnly })
   opened.defer(() => fileCounts.close())
   const requireMappings = mappings.requireUsable
   const shared = {
@@ -195,7 +197,7 @@ export async function composeWorkflow(
   const later = shareChecks({ db, jobs, check })
   // The rights that an owner may pass on also depend on groups.
   sharing.onOwners(() => {
-    if (config.readOnly) return
+    if (readOnly()) return
     db.transaction((tx) => later.later(tx)).catch((error: unknown) =>
       log.warn({ err: error }, 'shares were not checked'),
     )

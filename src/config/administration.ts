@@ -1,4 +1,5 @@
 /** Reading and changing the base configuration over HTTP, with the rights to read and set its sections. */
+import { isDeepStrictEqual } from 'node:util'
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
@@ -65,6 +66,14 @@ interface Save {
   ignored?: Set<string>
 }
 
+/** In read-only mode only the end of it can be saved. @throws {AppError} `ReadOnlyMode` */
+function assertWayBack(before: StoredSections, changed: StoredSections, plugins: Save['plugins'] = []): void {
+  const [old, now] = [compile(before), compile(new Map([...before, ...changed]))]
+  const others = [...changed.keys()].filter((name) => isSectionName(name) && name !== 'readonly')
+  const stays = others.every((name) => isDeepStrictEqual(old[name as SectionName], now[name as SectionName]))
+  if (!stays || plugins.length > 0 || now.readonly.enabled) throw new AppError('ReadOnlyMode')
+}
+
 export function createBaseConfigAdministration({
   db,
   seal,
@@ -82,6 +91,7 @@ export function createBaseConfigAdministration({
       const changes = save.changes()
       const before = accepted(await opened(texts, await lockRows(tx)), () => {})
       const changed = new Map([...changes].map(([name, change]) => [name, change(before.get(name) ?? {})]))
+      if (compile(before).readonly.enabled) assertWayBack(before, changed, save.plugins)
       await checkTogether(tx, actor, { before, changed, ignored: save.ignored })
       const ofPlugins = save.plugins?.length ? await plugins.write(tx, actor, save.plugins) : []
       if (changed.size === 0 && ofPlugins.length === 0) return

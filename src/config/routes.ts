@@ -111,6 +111,7 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
       config: {
         access: 'user',
         writes: true,
+        endsReadOnly: true,
         body: 'many',
         systemRight: manageConfig,
         errors: ['ResourceNotFound', 'UrlParameterNotSupported'],
@@ -160,7 +161,14 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         body: anything,
         response: { 200: anything },
       },
-      config: { access: 'user', writes: true, body: 'many', systemRight: manageConfig, errors: ['ResourceNotFound'] },
+      config: {
+        access: 'user',
+        writes: true,
+        endsReadOnly: true,
+        body: 'many',
+        systemRight: manageConfig,
+        errors: ['ResourceNotFound'],
+      },
     },
     async (request, reply) =>
       sendJson(reply, await baseConfig.patch(actorOf(request), steps(request.params['*']), request.body)),
@@ -177,7 +185,13 @@ export function registerBaseConfigRoutes(app: HttpApp, { baseConfig }: { baseCon
         params: Path,
         response: { 200: anything },
       },
-      config: { access: 'user', writes: true, systemRight: manageConfig, errors: ['ResourceNotFound'] },
+      config: {
+        access: 'user',
+        writes: true,
+        endsReadOnly: true,
+        systemRight: manageConfig,
+        errors: ['ResourceNotFound'],
+      },
     },
     async (request, reply) => sendJson(reply, await baseConfig.reset(actorOf(request), steps(request.params['*']))),
   )

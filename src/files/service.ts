@@ -99,12 +99,13 @@ export interface FileOptions
   readonly snapshots: Pick<Snapshots, 'open'>
   readonly log: Logger
   readonly jobs: Jobs
+  /** Nothing may be stored. */
+  readonly readOnly: () => boolean
   readonly config: RenditionConfig &
     Pick<
       Config,
       | 'fileFolders'
       | 'externalUrl'
-      | 'readOnly'
       | 'allowPrivateFiles'
       | 'blockedFileHosts'
       | 'slowGrace'
@@ -160,12 +161,13 @@ export async function createFileService(options: FileOptions) {
     locations,
     formerFiles: options.formerFiles,
     settings: () => settings().janitor,
-    paused: () => config.readOnly,
+    paused: options.readOnly,
   })
   const renditions = await createRenditions({
     db,
     jobs,
     log: options.log,
+    readOnly: options.readOnly,
     events,
     config,
     locations,
@@ -178,14 +180,14 @@ export async function createFileService(options: FileOptions) {
     },
   })
   const fixity = createFixity({ db, events, log: options.log, alarm: options.alarm, locations })
-  const fixitySchedule = scheduleFixity(fixity, { db, jobs, log: options.log, paused: () => config.readOnly })
+  const fixitySchedule = scheduleFixity(fixity, { db, jobs, log: options.log, paused: options.readOnly })
   const moves = createMoves({
     db,
     events,
     jobs,
     locations,
     defaults: locations.defaults,
-    paused: () => config.readOnly,
+    paused: options.readOnly,
   })
   const mostDays = (): number => settings().file_url_expire.max_days
   const signatures = createSignatures(await openSigningKeys({ db, seal: options.seal, mostDays }))

@@ -16,7 +16,7 @@ export interface BackendConsoleOptions {
   readonly log: Logger
   /** Everybody who can reach the port may make changes. */
   readonly actions: boolean
-  readonly readOnly: boolean
+  readonly readOnly: () => boolean
   /** Host name of the port, in addition to addresses and names of a private network. */
   readonly host: string
   /** Milliseconds for which a page may keep the database busy. */
@@ -31,11 +31,11 @@ const longestForm = 64 * 1024
 export function registerBackendConsole(backend: FastifyInstance, options: BackendConsoleOptions): void {
   const { console, log, actions, readOnly, timeLimit } = options
   // Forms of another process, or of an earlier run, are not valid here.
-  const secret = actions && !readOnly ? randomBytes(32) : null
+  const secret = actions ? randomBytes(32) : null
   const readerOf = async (request: FastifyRequest): Promise<Reader> => ({
     actor: { ...(await options.actor()), remoteAddr: request.ip },
     language: consoleLanguage(request.headers['accept-language']),
-    secret,
+    secret: readOnly() ? null : secret,
     signedIn: false,
   })
   backend.addContentTypeParser(
@@ -70,7 +70,8 @@ export function registerBackendConsole(backend: FastifyInstance, options: Backen
       })
     }
     scope.post('/inspect/*', async (request, reply) => {
-      if (secret === null) throw new AppError(readOnly ? 'ReadOnlyMode' : 'InsufficientRights')
+      if (readOnly()) throw new AppError('ReadOnlyMode')
+      if (secret === null) throw new AppError('InsufficientRights')
       const path = request.url.split('?', 1)[0] ?? ''
       const asked = { path, query: parametersOf(request.query), form: parametersOf(request.body) }
       return reply.redirect(await console.act(await readerOf(request), asked), 303)

@@ -56,11 +56,12 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
   readonly plugins: KeptPlugins
   readonly events: EventLog
   readonly log: Logger
+  /** Nothing may be stored. */
+  readonly readOnly: () => boolean
   readonly settings: Pick<
     Config,
     | 'dataDir'
     | 'externalUrl'
-    | 'readOnly'
     | 'pluginPaths'
     | 'allowPluginInstall'
     | 'allowPrivatePlugins'
@@ -104,7 +105,7 @@ export async function createPluginService(options: PluginOptions) {
   const onDisk = new Set(found.map(({ path }) => path))
   await registerPlugins({ db, bus, folders, log }, found)
   const takeCustomTypes = async (tx: Tx): Promise<void> => options.setCustomTypes(tx, await readCustomTypes(tx))
-  if (!settings.readOnly) await db.transaction(takeCustomTypes)
+  if (!options.readOnly()) await db.transaction(takeCustomTypes)
   await options.tokens.revokeLeft()
   await plugins.renewed()
   const forget = plugins.onChange((now) => {
@@ -184,7 +185,7 @@ export async function createPluginService(options: PluginOptions) {
     events,
     db,
     systemActor: options.systemActor,
-    paused: () => settings.readOnly || !options.mayUpdate(),
+    paused: () => options.readOnly() || !options.mayUpdate(),
     setting: (plugin, section, parameter) => options.settingOf(plugin, section, parameter),
     log,
   })
@@ -203,7 +204,7 @@ export async function createPluginService(options: PluginOptions) {
     },
     externalUrl: settings.externalUrl,
     mayInstall: settings.allowPluginInstall,
-    readOnly: settings.readOnly,
+    readOnly: options.readOnly,
     async problemOf({ manifest }) {
       const programs = programsOf(manifest)
       const problems = await Promise.all(programs.map(services.problemOf))

@@ -29,6 +29,8 @@ export interface SystemDeps {
   version: string
   /** The source of the package; null: the service runs from a checkout. */
   build: Build | null
+  /** Whether everything that changes stored data is refused. */
+  readOnly: () => boolean
   /** Name of the instance in the base configuration; empty when none is set. */
   instanceName: () => string
   /** Internal name of the instance in the base configuration; empty when none is set. */
@@ -70,7 +72,7 @@ export function createSystemService(deps: SystemDeps) {
         index_names: { objects: indexName },
         capabilities: {
           auth: true,
-          read_only: config.readOnly,
+          read_only: deps.readOnly(),
           geo_support: true,
           kubernetes: false,
           two_factor: true,

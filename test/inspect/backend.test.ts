@@ -19,10 +19,10 @@ suite('the console on the backend port', () => {
   })
   after(() => svc[Symbol.asyncDispose]())
 
-  function openBackend(settings: { actions?: boolean; readOnly?: boolean; host?: string } = {}) {
+  function openBackend(settings: { actions?: boolean; readOnly?: () => boolean; host?: string } = {}) {
     const backend = createBackend({ db: svc.db, http: svc.app.http, measures: svc.app.measures })
     registerBackendConsole(backend, {
-      ...{ actions: false, readOnly: false, host: '127.0.0.1', timeLimit: 30_000 },
+      ...{ actions: false, readOnly: () => false, host: '127.0.0.1', timeLimit: 30_000 },
       ...settings,
       ...svc.app.console,
       log: pino({ level: 'silent' }),
@@ -95,7 +95,7 @@ suite('the console on the backend port', () => {
       payload: 'x',
     })
     assert.equal(other.statusCode, 400)
-    await using quiet = openBackend({ actions: true, readOnly: true })
+    await using quiet = openBackend({ actions: true, readOnly: () => true })
     assert.equal((await send(quiet, fields)).statusCode, 400)
   })
 

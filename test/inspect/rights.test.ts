@@ -10,7 +10,7 @@ import { consoleCookie, consoleOf } from './support.ts'
 test('RIGHTS-009 drives ask for the UUID of the collection alone; the console for a session and system.root on the public port, for nothing on the backend port', async () => {
   await using svc = await startService()
   const backend = createBackend({ db: svc.db, http: svc.app.http, measures: svc.app.measures })
-  const settings = { actions: false, readOnly: false, host: '127.0.0.1', timeLimit: 30_000 }
+  const settings = { actions: false, readOnly: () => false, host: '127.0.0.1', timeLimit: 30_000 }
   registerBackendConsole(backend, { ...settings, ...svc.app.console, log: pino({ level: 'silent' }) })
   const root = svc.as('root')
   const model = defineModel({ photo: { columns: { image: 'eas' }, flags: { pool_link: true } } })

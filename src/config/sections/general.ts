@@ -87,6 +87,11 @@ export const general = {
     purge_storage: bool(false),
   }),
 
+  readonly: section('general', 'system.config', {
+    /** Whether everything that changes stored data is refused, as by `svc.readOnly`; only this can be switched off again. */
+    enabled: bool(false),
+  }),
+
   languages: section('languages', 'public', {
     /** Languages of multi-language fields, best first; the first is the fallback for sorting and titles. */
     database: table(

@@ -56,13 +56,14 @@ export type RenditionConfig = Pick<
   | 'ffmpeg'
   | 'ffprobe'
   | 'soffice'
-  | 'readOnly'
 >
 
 export interface RenditionOptions
   extends Omit<DescribeDeps, 'workers' | 'programs' | 'folders' | 'schedule' | 'listeners' | 'recipePrograms'> {
   readonly jobs: Jobs
   readonly log: Logger
+  /** Nothing may be stored. */
+  readonly readOnly: () => boolean
   readonly config: RenditionConfig
 }
 
@@ -166,7 +167,7 @@ export async function createRenditions(options: RenditionOptions) {
       folders,
       storeOf: options.locations.storeOf,
       programs: recipePrograms,
-      readOnly: config.readOnly,
+      readOnly: options.readOnly,
     }),
 
     /** Runs recipes by these from now on: they are built later. */

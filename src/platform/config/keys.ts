@@ -73,7 +73,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_READ_ONLY',
     boolean(),
     false,
-    'Refuses everything that changes stored data with `ReadOnlyMode`.',
+    'Refuses everything that changes stored data with `ReadOnlyMode`. On a running instance `readonly.enabled` of the base configuration does the same.',
   ),
   logLevel: key(
     'svc.logLevel',

@@ -5,11 +5,11 @@ import type { Authenticator } from './surface.ts'
 import { requireRight } from './system-right.ts'
 
 /** A hook before the body: identifies the caller, and checks it against the declaration of the route. */
-export function accessHook(readOnly: () => boolean) {
+export function accessHook(readOnly: (route: { readonly endsReadOnly?: boolean | undefined }) => boolean) {
   return async (request: FastifyRequest): Promise<void> => {
-    const { access, writes, systemRight, surface } = request.routeOptions.config
+    const { access, writes, endsReadOnly, systemRight, surface } = request.routeOptions.config
     if (access === undefined || access === 'public') {
-      if (writes && readOnly()) throw new AppError('ReadOnlyMode')
+      if (writes && readOnly({ endsReadOnly })) throw new AppError('ReadOnlyMode')
       return
     }
     try {
@@ -19,7 +19,7 @@ export function accessHook(readOnly: () => boolean) {
     }
     if (!request.actor && access === 'session') throw new AppError('InvalidToken')
     if (!request.actor && access === 'user') throw new AppError('UserRequired')
-    if (writes && readOnly()) throw new AppError('ReadOnlyMode')
+    if (writes && readOnly({ endsReadOnly })) throw new AppError('ReadOnlyMode')
     if (systemRight) requireRight(request.actor, systemRight)
   }
 }

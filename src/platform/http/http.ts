@@ -23,6 +23,8 @@ declare module 'fastify' {
     access?: Access
     /** The route changes stored data: refused with `ReadOnlyMode` while the instance is read-only. */
     writes?: boolean
+    /** The route can end the read-only mode, where its setting can be changed: it refuses all other changes itself. */
+    endsReadOnly?: boolean | undefined
     /** Error codes of this route, in addition to those that follow from the rest of its declaration. */
     errors?: readonly ErrorCode[]
     /** The body may be left out. */

@@ -52,7 +52,8 @@ export interface HttpOptions {
   trustedProxies: readonly string[]
   /** Milliseconds for which one request may keep the database busy: when it only reads, and when it writes. */
   timeLimits: { readonly read: number; readonly write: number }
-  readOnly: () => boolean
+  /** Whether a route that changes stored data is refused. */
+  readOnly: (route: { readonly endsReadOnly?: boolean | undefined }) => boolean
   /** While it is active, requests are refused. */
   standstill: Pick<Standstill, 'word' | 'enter'>
   /** Counts requests that write, so that background work gives way. */

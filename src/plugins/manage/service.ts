@@ -32,7 +32,7 @@ export interface ManageOptions {
   readonly outgoing: FetchOptions
   readonly externalUrl: string
   readonly mayInstall: boolean
-  readonly readOnly: boolean
+  readonly readOnly: () => boolean
   /** The reason why programs of a plugin cannot run here; null: they can. */
   readonly problemOf: (plugin: Plugin) => Promise<string | null>
   readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
@@ -159,7 +159,7 @@ export function createPluginManagement(options: ManageOptions) {
 
   const updates = createPeriodic({
     every: lookEvery,
-    paused: () => options.readOnly || !mayInstall,
+    paused: () => options.readOnly() || !mayInstall,
     work: lookForUpdates,
     onFailure: (error) => log.warn({ err: error }, 'plugins could not be looked at for updates'),
   })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startService } from '../../support/service.ts'
+import { attachService, startService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 /** Everything that changes stored data. A new endpoint is entered here, or below if it changes nothing. */
 const writing = `
@@ -224,4 +225,55 @@ test('SVC-017 SVC-018 ERR-006 read-only mode refuses everything that writes, and
   assert.deepEqual([ended.status, ended.body], [200, { status: { acknowledged: 'ok' } }])
   assert.equal((await root.post('/search', { point_in_time: { id } })).status, 400)
   assert.equal((await svc.as(null).get('/settings')).body.capabilities.read_only, true)
+})
+
+test('readonly.enabled of the base configuration is read-only mode for all processes, and only its end is taken', async () => {
+  await using svc = await startService()
+  await using other = await attachService(svc.dsn)
+  const root = svc.as('root')
+  const title = { system: { config: { name: { title: { 'en-US': 'Written' } } } } }
+  assert.equal((await root.post('/config', title)).status, 200)
+  const before = (await root.get('/config')).body
+  assert.deepEqual(before.system.config.readonly, { enabled: false })
+  assert.equal((await root.post('/config/system/config/readonly', { enabled: true })).status, 200)
+
+  for (const service of [svc, other]) {
+    const client = service.as('root')
+    const refused = async () =>
+      (await client.post('/group', [{ group: { name: 'written' } }])).body.code === 'ReadOnlyMode'
+    await until(refused)
+    assert.equal((await client.get('/settings')).body.capabilities.read_only, true)
+    assert.equal((await client.post('/event', { event: { type: 'SEARCH' } })).status, 200)
+    assert.equal((await client.post('/search', {})).status, 200)
+  }
+  const enabled = (await root.get('/config')).body
+  for (const [method, path, body] of [
+    ['post', '/config', { system: { config: { name: { title: { 'en-US': 'Other' } } } } }],
+    [
+      'post',
+      '/config',
+      { system: { config: { name: { title: { 'en-US': 'Other' } }, readonly: { enabled: false } } } },
+    ],
+    ['post', '/config', { system: { config: { readonly: { enabled: true } } } }],
+    ['post', '/config?save=ignore_errors', { system: { config: { name: { title: 'Other' } } } }],
+    ['post', '/config/system/config/name/title', { 'en-US': 'Other' }],
+    ['delete', '/config/system/config/name', undefined],
+  ] as const) {
+    const { status, body: answer } = await root[method](path, body)
+    assert.deepEqual([status, answer.code], [400, 'ReadOnlyMode'], `${method} ${path} ${JSON.stringify(body)}`)
+  }
+  assert.deepEqual((await root.get('/config')).body, enabled)
+
+  // A client that edits the configuration sends all of it.
+  const sent = { system: { config: { ...enabled.system.config, readonly: { enabled: false } } } }
+  const ended = await root.post('/config', sent)
+  assert.equal(ended.status, 200, JSON.stringify(ended.body))
+  assert.deepEqual((await root.get('/config')).body, before)
+  assert.equal((await root.post('/group', [{ group: { name: 'written' } }])).status, 200)
+})
+
+test('the base configuration does not end the read-only mode of the process', async () => {
+  await using svc = await startService({ readOnly: true })
+  const ended = await svc.as('root').post('/config/system/config/readonly', { enabled: false })
+  assert.deepEqual([ended.status, ended.body.code], [400, 'ReadOnlyMode'])
 })

@@ -39,7 +39,7 @@ export interface AnswerDeps {
   readonly storeOf: (locationId: number) => Parameters<typeof localPath>[1]
   readonly programs: Pick<RecipePrograms, 'ask'>
   /** Nothing is stored. */
-  readonly readOnly: boolean
+  readonly readOnly: () => boolean
 }
 
 /** Questions that are asked at the same time: the rest waits here, not among the calls of the plugin. */
@@ -83,13 +83,13 @@ export function createAnswers(deps: AnswerDeps): AskRecipes {
       })
     } finally {
       // Each may have taken long: those that are there stay also where others were given up.
-      if (fresh.length > 0 && !readOnly) await putAnswers(db, fresh)
+      if (fresh.length > 0 && !readOnly()) await putAnswers(db, fresh)
     }
     const failures = open.flatMap(({ question }) => {
       const answer = answers.get(question)
       return answer?.kind === 'failed' ? [{ question, reason: answer.reason }] : []
     })
-    if (failures.length > 0 && !readOnly) {
+    if (failures.length > 0 && !readOnly()) {
       await events.append(
         db,
         failures.map(({ question: { fileId, program }, reason }) => ({

@@ -119,6 +119,7 @@ export async function composeHttp(
     timeLimits: { read: 1000 * config.readTimeLimit, write: 1000 * config.writeTimeLimit },
     // Settings of the process cannot be changed here.
     readOnly: ({ endsReadOnly }) => (endsReadOnly ? config.readOnly : readers.readOnly()),
+    timings: () => baseConfig.get().logging.timings,
     standstill,
     foreground,
     elsewhere: pageSurface(signIn.pages, api),

@@ -1,5 +1,5 @@
 import { openShares } from '../collections/service.ts'
-import { openBaseConfig } from '../config/service.ts'
+import { type BaseConfig, openBaseConfig } from '../config/service.ts'
 import { createDatamodelService } from '../datamodel/service.ts'
 import { createEventLog } from '../events/service.ts'
 import { createCommitHooks } from '../objects/upkeep/commit-hooks.ts'
@@ -23,6 +23,11 @@ export async function composeReaders(
   opened: AsyncDisposableStack,
 ) {
   const baseConfig = await openBaseConfig({ snapshots, seal, log })
+  const setLevel = ({ logging }: BaseConfig): void => {
+    log.level = logging.level || config.logLevel
+  }
+  setLevel(baseConfig.get())
+  opened.defer(baseConfig.onChange(setLevel))
   const eventUsers = createEventUsers(db)
   const events = createEventLog({
     userFields: eventUsers.userFields,

@@ -18,6 +18,7 @@ export function bareHttp(elsewhere: Surface) {
     timeLimits: { read: 1000, write: 1000 },
     readOnly: () => false,
     standstill: { word: null, enter() {} },
+    timings: () => false,
     foreground: { enter() {} },
     elsewhere,
     aliases: {},

@@ -40,6 +40,8 @@ function iconRule(name: string): string | null {
   return /^[a-z0-9-]+$/.test(name) ? null : 'the name of an icon such as fa-cloud-download'
 }
 
+const foldsWords = waiting(bool(true), 'words are always compared without case and accents')
+
 /** Name, appearance and languages of the instance. */
 export const general = {
   name: section('general', 'public', {
@@ -87,9 +89,21 @@ export const general = {
     purge_storage: bool(false),
   }),
 
+  logging: section('general', 'system.config', {
+    /** The least severe lines of the log, in all processes at once; empty: as each process is configured (`svc.logLevel`). */
+    level: select(['', 'trace', 'debug', 'info', 'warn', 'error'], ''),
+    /** Whether each request has its line with the time that it took, whatever the level is. */
+    timings: bool(false),
+  }),
+
   readonly: section('general', 'system.config', {
     /** Whether everything that changes stored data is refused, as by `svc.readOnly`; only this can be switched off again. */
     enabled: bool(false),
+  }),
+
+  indexer: section('general', 'system.config', {
+    /** The comparison of words that have no language. */
+    default_analyzer: form({ icu_folding: foldsWords }),
   }),
 
   languages: section('languages', 'public', {
@@ -103,7 +117,7 @@ export const general = {
         number_format: select(['cldr', 'ca', 'de', 'fi', 'it', 'us'], 'cldr'),
         /** The comparison of words of this language in searches. */
         analyzer: form({
-          icu_folding: waiting(bool(true), 'words are always compared without case and accents'),
+          icu_folding: foldsWords,
           synonyms: synonyms(),
           /** The same as a text file, in addition to those. */
           synonyms_file: synonymsFile(),

@@ -2,10 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { scrubPath } from '../secrets/secrets.ts'
 
-/** One line per request. Only its path can contain secrets. */
-export function responseLogger(lines: Logger) {
+/** One line per request; `always`: whatever the level of the log is. Only its path can contain secrets. */
+export function responseLogger(lines: Logger, always: () => boolean) {
+  const withoutLevel = lines.child({}, { level: 'info' })
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    lines.info(
+    const log = always() ? withoutLevel : lines
+    log.info(
       {
         request_id: request.id,
         method: request.method,

@@ -52,6 +52,8 @@ export interface HttpOptions {
   trustedProxies: readonly string[]
   /** Milliseconds for which one request may keep the database busy: when it only reads, and when it writes. */
   timeLimits: { readonly read: number; readonly write: number }
+  /** Whether each request has a line in the log, whatever the level of the log is. */
+  timings: () => boolean
   /** Whether a route that changes stored data is refused. */
   readOnly: (route: { readonly endsReadOnly?: boolean | undefined }) => boolean
   /** While it is active, requests are refused. */
@@ -147,7 +149,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     return rules ? rules.present(request, reply, payload) : payload
   })
   app.addHook('onSend', preventCaching)
-  app.addHook('onResponse', responseLogger(options.log))
+  app.addHook('onResponse', responseLogger(options.log, options.timings))
   app.setErrorHandler(sendFailure)
   app.setNotFoundHandler((request, reply) => {
     throw notThere(request, reply)

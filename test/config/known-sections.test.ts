@@ -48,7 +48,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   license: 'decision 82: it has no meaning here, and is taken where it is empty',
   loca: 'as license',
   objectstore: 'as license',
-  register: 'it is answered as `registration`; test/config/config.test.ts sends it',
+  register: 'it is answered as `registration`; test/clients/base-config.test.ts sends it',
 }
 
 test('the base configuration has all sections and members that clients know', async () => {

@@ -7,7 +7,6 @@ import { currentDeadline, type Deadline } from '../../../platform/limits/deadlin
 import type { Db } from '../../../platform/postgres/db.ts'
 import { canonicalJson } from '../../../platform/values/canonical-json.ts'
 import { assertStorable } from '../../../platform/values/text.ts'
-import { BlobMissing } from '../../blobs/blob-store.ts'
 import { type FileVersion, originalOf } from '../../model.ts'
 import { readFiles } from '../../records/store.ts'
 import { findAnswers, type NewAnswer, putAnswers } from '../make/answers-store.ts'
@@ -118,7 +117,7 @@ async function ask(
     return reason === null ? { kind: 'said', value } : { kind: 'failed', reason }
   } catch (error) {
     signal.throwIfAborted()
-    if (error instanceof CannotMake || error instanceof BlobMissing) return { kind: 'failed', reason: error.message }
+    if (error instanceof CannotMake) return { kind: 'failed', reason: error.message }
     if (error instanceof AppError && error.status < 500) return { kind: 'failed', reason: error.message }
     throw error
   }

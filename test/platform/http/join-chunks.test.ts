@@ -27,8 +27,7 @@ async function piecesOf(chunks: readonly Buffer[], joined: boolean): Promise<Buf
   return pieces
 }
 
-const hashOf = (pieces: readonly Buffer[]): string =>
-  createHash('sha256').update(Buffer.concat(pieces)).digest('hex')
+const hashOf = (pieces: readonly Buffer[]): string => createHash('sha256').update(Buffer.concat(pieces)).digest('hex')
 
 test('a body in chunks of single bytes arrives in few pieces', async () => {
   const chunks = Array.from({ length: 50_000 }, (_, index) => Buffer.from([index % 251]))

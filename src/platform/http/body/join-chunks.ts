@@ -28,7 +28,7 @@ export function joinSmallChunks(request: IncomingMessage): void {
     if (!waiting) {
       waiting = chunk
       filled = chunk.length
-      // Not in the next tick: those run between two chunks.
+      // Not in the next tick, which comes between two chunks.
       setImmediate(flush)
       return
     }

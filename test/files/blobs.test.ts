@@ -7,7 +7,8 @@ import { after, before, suite, test } from 'node:test'
 import { BlobMissing, type BlobStore, pathOf } from '../../src/files/blobs/blob-store.ts'
 import { createFileSystemStore } from '../../src/files/blobs/file-system.ts'
 import { createS3Store } from '../../src/files/blobs/s3.ts'
-import { transfer } from '../../src/platform/memory/buffer-ownership.ts'
+import { receiveFile } from '../../src/files/upload/receive.ts'
+import { release, transfer } from '../../src/platform/memory/buffer-ownership.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { startS3 } from './s3-server.ts'
 
@@ -160,6 +161,31 @@ for (const [kind, open] of Object.entries(kinds)) {
     })
   })
 }
+
+test('the type of a file is found by its beginning, also where the store releases each piece at once', async () => {
+  const content = Buffer.from(`%PDF-1.7\n${'% a line of a comment\n'.repeat(400)}`)
+  async function* pieces(): AsyncIterable<Buffer> {
+    for (let at = 0; at < content.length; at += 10) {
+      const piece = Buffer.allocUnsafeSlow(Math.min(10, content.length - at))
+      content.copy(piece, 0, at)
+      yield transfer(piece)
+    }
+  }
+  const store = {
+    async receive(source: AsyncIterable<Buffer>) {
+      let size = 0
+      for await (const piece of source) {
+        size += piece.length
+        release([piece])
+      }
+      return { size, keep: async () => {}, discard: async () => {} }
+    },
+  }
+  const permission = { check: () => {}, most: () => content.length, largest: content.length }
+  const { type, sha256: hash } = await receiveFile({ name: 'letter', content: pieces() }, store, permission)
+  assert.equal(type.extension, 'pdf')
+  assert.equal(hash, sha256(content))
+})
 
 test('what else lies in the folder is no content and is left alone', async () => {
   await using folder = await temporaryFolder()

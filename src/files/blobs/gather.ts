@@ -37,8 +37,6 @@ export function createGatherer(mostHeld = 16 * 1024 * 1024) {
   return gathered
 }
 
-export type Gather = ReturnType<typeof createGatherer>
-
 /** Writes pieces one behind the other, and releases them. Answers the number of bytes. */
 export async function writeAll(file: FileHandle, pieces: readonly Buffer[], position?: number): Promise<number> {
   const size = pieces.reduce((sum, { length }) => sum + length, 0)

@@ -149,6 +149,7 @@ export async function announceBlobs(from: Queryable, blobs: readonly NewBlob[]):
      select distinct l, decode(h, 'hex'), s from unnest($1::bigint[], $2::text[], $3::bigint[]) as t(l, h, s) order by 1, 2
      on conflict (location_id, sha256) do update set touched_at = now()`,
     [blobs.map((blob) => blob.locationId), blobs.map((blob) => blob.sha256), blobs.map((blob) => blob.size)],
+    'announce-blobs',
   )
 }
 
@@ -180,6 +181,7 @@ export async function insertFiles(tx: Tx, userId: number, files: readonly NewFil
      )
      select i.id from input i join files f using (id) order by i.index`,
     [rows, userId],
+    'insert-files',
   )
   if (inserted.length === files.length) return inserted.map(({ id }) => id)
   throw new AppError(

@@ -163,8 +163,8 @@ async function made(
   signal: AbortSignal,
 ): Promise<string> {
   const original = originalOf(parent)
-  const path = await localPath(original, locations.storeOf(original.locationId), task.folder)
   try {
+    const path = await localPath(original, locations.storeOf(original.locationId), task.folder)
     return (await workers.run({ ...task, source: { path, extension: original.extension } }, signal)).path
   } catch (error) {
     if (!(error instanceof CannotMake)) throw error

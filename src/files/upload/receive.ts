@@ -47,7 +47,8 @@ export async function receiveFile(
       if (size > most) throw tooLarge(most)
       hash.update(chunk)
       if (!type) {
-        head.push(chunk)
+        // The store may release a piece as soon as it has it.
+        head.push(Buffer.from(chunk))
         if (size >= headBytes) await look()
       }
       yield chunk

@@ -6,6 +6,7 @@ import { networkOf, quotaExceeded } from '../limits/callers.ts'
 import { createConnectionShares } from '../limits/connection-shares.ts'
 import type { Pace } from '../limits/pace.ts'
 import { whenClosed } from '../limits/when-closed.ts'
+import { joinSmallChunks } from './body/join-chunks.ts'
 import { PiecesStream } from './json-answer.ts'
 
 export interface PeerOptions {
@@ -55,6 +56,8 @@ export function guardPeers(server: Server, options: PeerOptions) {
   let untaken = 0
 
   server.maxConnections = most
+  // Before any of the body arrives.
+  server.prependListener('request', joinSmallChunks)
   server.on('connection', (socket: Socket) => {
     const restsSince = performance.now()
     const watched = { open: 0, restsSince, since: null, takenThen: 0, movedAt: 0, takenLast: 0, held: 0 }

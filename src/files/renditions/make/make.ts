@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { Db } from '../../../platform/postgres/db.ts'
 import { omit } from '../../../platform/values/records.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
-import { BlobMissing } from '../../blobs/blob-store.ts'
 import { classOf } from '../../classes.ts'
 import { type FileVersion, originalOf, type StoredFile } from '../../model.ts'
 import { fileTypeOf } from '../../records/file-type.ts'
@@ -90,11 +89,7 @@ function openContent(tools: MakeTools, file: StoredFile, content: FileVersion | 
     const type = { extension: content.extension, class: classOf(content.extension) }
     return openMaterial(type, { isOriginal: false, path: () => pathOfOutput(tools, content) }, tools)
   }
-  const path = (): Promise<string> =>
-    localPath(content, tools.storeOf(content.locationId), tools.folder).catch((cause: unknown) => {
-      if (cause instanceof BlobMissing) throw new CannotMake('unreadable', 'its content is missing', { cause })
-      throw cause
-    })
+  const path = (): Promise<string> => localPath(content, tools.storeOf(content.locationId), tools.folder)
   return openMaterial(content, { isOriginal: content === originalOf(file), path }, tools)
 }
 

@@ -10,7 +10,6 @@ import type { Db } from '../../../platform/postgres/db.ts'
 import { canonicalJson } from '../../../platform/values/canonical-json.ts'
 import { isRecord } from '../../../platform/values/records.ts'
 import { assertStorable } from '../../../platform/values/text.ts'
-import { BlobMissing } from '../../blobs/blob-store.ts'
 import { type FileVersion, originalOf } from '../../model.ts'
 import { readFiles } from '../../records/store.ts'
 import { findAnswers, type NewAnswer, putAnswers } from '../make/answers-store.ts'
@@ -121,7 +120,7 @@ async function ask(
     return reason === null ? { kind: 'said', value } : { kind: 'failed', reason }
   } catch (error) {
     signal.throwIfAborted()
-    if (error instanceof CannotMake || error instanceof BlobMissing) return { kind: 'failed', reason: error.message }
+    if (error instanceof CannotMake) return { kind: 'failed', reason: error.message }
     if (error instanceof AppError && error.status < 500) return { kind: 'failed', reason: error.message }
     throw error
   }

@@ -3,7 +3,6 @@ import type { EventActor } from '../../../events/service.ts'
 import type { JobContext } from '../../../jobs/service.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
-import { BlobMissing } from '../../blobs/blob-store.ts'
 import { type FileVersion, originalOf, type StoredFile, whoOf } from '../../model.ts'
 import * as records from '../../records/store.ts'
 import { mostAttempts, type ProduceDeps } from '../make/produce.ts'
@@ -186,11 +185,7 @@ async function readAll(
       return null
     }
   }
-  const path = await trying(() =>
-    localPath(original, blobs, folder).catch((cause) => {
-      throw cause instanceof BlobMissing ? new CannotMake('unreadable', 'its content is missing', { cause }) : cause
-    }),
-  )
+  const path = await trying(() => localPath(original, blobs, folder))
   if (path === null) return { tags: null, text: null, said: noPluginMetadata, problems }
   const { extension } = original
   const source = { path, extension }

@@ -1,5 +1,4 @@
 import type { Queryable } from '../../../platform/postgres/db.ts'
-import { BlobMissing } from '../../blobs/blob-store.ts'
 import { type FileVersion, originalOf, type StoredFile, whoOf } from '../../model.ts'
 import type { ProduceDeps } from '../make/produce.ts'
 import { localPath } from '../sources/sources.ts'
@@ -32,7 +31,7 @@ export async function missingFingerprint(
     const blurhash = basics?.blurhash
     return { blurhash: typeof blurhash === 'string' ? blurhash : undefined, perceptualHash }
   } catch (error) {
-    if (error instanceof CannotMake || error instanceof BlobMissing) return undefined
+    if (error instanceof CannotMake) return undefined
     throw error
   }
 }

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import type { BlobStore } from '../../blobs/blob-store.ts'
+import { BlobMissing, type BlobStore } from '../../blobs/blob-store.ts'
 import type { FileVersion } from '../../model.ts'
 import type { MediaFacts } from '../programs/ffmpeg.ts'
 import { isDocument } from '../programs/office.ts'
@@ -53,7 +53,10 @@ export function isDirect(extension: string): boolean {
 /** Formats with an embedded preview. */
 const withEmbeddedPreview = new Set('arw cr2 cr3 crw dng nef raf rw2 psd eps indd'.split(' '))
 
-/** A path at which programs find a content: its own, if it is stored in a local folder, or that of a copy. */
+/**
+ * A path at which programs find a content: its own, if it is stored in a local folder, or that of a copy.
+ * @throws {CannotMake} where a content that would be copied is missing.
+ */
 export async function localPath(
   version: Pick<FileVersion, 'sha256'>,
   store: Pick<BlobStore, 'read' | 'local'>,
@@ -62,7 +65,10 @@ export async function localPath(
   const own = store.local?.(version.sha256)
   if (own !== undefined) return own
   const path = join(await pathOf(folder), version.sha256)
-  await pipeline(await store.read(version.sha256), createWriteStream(path))
+  const content = await store.read(version.sha256).catch((cause: unknown) => {
+    throw cause instanceof BlobMissing ? new CannotMake('unreadable', 'its content is missing', { cause }) : cause
+  })
+  await pipeline(content, createWriteStream(path))
   return path
 }
 

@@ -44,8 +44,8 @@ export { createShareMails } from './shares/mails.ts'
 export { createShares } from './shares/service.ts'
 export { createShareCheck, type ShareCheck } from './sharing/check.ts'
 export { shareChecks } from './sharing/later.ts'
-export { fileColumnNamed, textColumnNamed } from './upload-fields.ts'
 export { collectionsTopic, openShares } from './sharing/snapshot.ts'
+export { fileColumnNamed, textColumnNamed } from './upload-fields.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
 export interface CollectionDeps extends Omit<ListDeps, 'rights' | 'check'> {

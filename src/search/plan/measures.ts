@@ -1,7 +1,13 @@
 /** Measurements of all matches of a search, beside facets. */
 import type { Rectangle } from '../geo/rectangles.ts'
 import type { SearchField } from './fields.ts'
-import type { TextChoice } from './plan.ts'
+
+/** The text of a localized column that counts. */
+export interface TextChoice {
+  readonly language: string
+  /** An object without a text in the language counts by the one that it has. */
+  readonly others: boolean
+}
 
 export type Measure =
   /** The number of objects with dates in each year or month. */

@@ -11,7 +11,7 @@ import type { Rectangle } from '../geo/rectangles.ts'
 import type { LinkStep } from './field-paths.ts'
 import type { FieldVisibility } from './field-visibility.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
-import type { Measure, Measured } from './measures.ts'
+import type { Measure, Measured, TextChoice } from './measures.ts'
 import type { FoundTerm, FoundTerms, TermQuery } from './terms.ts'
 
 /** Members of publish records by which objects are found. */
@@ -204,13 +204,6 @@ export type SortField =
 export interface SortKey {
   readonly field: SortField
   readonly descending: boolean
-}
-
-/** The text of a localized column that counts. */
-export interface TextChoice {
-  readonly language: string
-  /** An object without a text in the language counts by the one that it has. */
-  readonly others: boolean
 }
 
 export type FacetField =

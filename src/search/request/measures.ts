@@ -1,8 +1,7 @@
 /** Measuring aggregations: numbers by term, years and months of dates, cells and bounds of geometries. */
 import { AppError } from '../../platform/errors.ts'
 import { longestHash } from '../geo/geohash.ts'
-import type { Measure } from '../plan/measures.ts'
-import type { TextChoice } from '../plan/plan.ts'
+import type { Measure, TextChoice } from '../plan/measures.ts'
 import type { ElementContext } from './clauses.ts'
 import { boxAt, geoField } from './geo.ts'
 import { type Named, notAllowed } from './names.ts'

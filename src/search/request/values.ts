@@ -132,7 +132,16 @@ function systemClause(
       return { is: 'tag', ids: integers(values, place) }
     case '_owner': {
       const kind = written.includes('.group.') ? 'g' : 'u'
-      return { is: 'owner', principals: integers(values, place).map((id) => `${kind}${id}`) }
+      // Facets name users and groups together: `u1`, `g5`.
+      const isPrincipal = (value: unknown) => typeof value === 'string' && /^[ug][1-9]\d{0,14}$/.test(value)
+      const ids = integers(
+        values.map((value) => (isPrincipal(value) ? (value as string).slice(1) : value)),
+        place,
+      )
+      return {
+        is: 'owner',
+        principals: ids.map((id, index) => (isPrincipal(values[index]) ? (values[index] as string) : `${kind}${id}`)),
+      }
     }
     default:
       throw notAllowed(written, 'in')

@@ -6,7 +6,7 @@
  */
 import type { LinkStep } from '../../../plan/field-paths.ts'
 import type { SearchField } from '../../../plan/fields.ts'
-import type { TextChoice } from '../../../plan/plan.ts'
+import type { TextChoice } from '../../../plan/measures.ts'
 import { linkingSql } from '../access/linking.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { readableSql, visibleSql } from '../access/visibility.ts'

@@ -1,6 +1,6 @@
 /** Labels of stored values as SQL: what objects count under where no set of the index has it. */
 import type { SearchField } from '../../../plan/fields.ts'
-import type { TextChoice } from '../../../plan/plan.ts'
+import type { TextChoice } from '../../../plan/measures.ts'
 import { columnPath, valuePath } from '../conditions/stored-values.ts'
 
 /** The languages that a localized text is counted in: the first one that it has. `others`: any, where it has none of these. */

@@ -1,4 +1,5 @@
 import { badRequest } from '../platform/errors.ts'
+import { parseMoment } from '../platform/values/moments.ts'
 
 /** The list filters as the query string has them (specification, Event log); each is a comma-separated list. */
 export interface FilterQuery {
@@ -131,16 +132,11 @@ function idRange(item: string, fail: Fail): IdRange {
   return [from, to]
 }
 
-const isoTimestamp = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+ -]\d\d:?\d\d)?)?$/
-
-/** ISO 8601; without a time: the start of the day; without a zone: UTC. A `+` that arrives as a blank is accepted. */
+/** A `+` that arrives as a blank is accepted. */
 function timestamp(query: string | undefined, name: string): Date | undefined {
   if (query === undefined || query === '') return undefined
-  const parts = isoTimestamp.exec(query)
-  const [, year = '', month = '', day = '', time = '00:00', zone = 'Z'] = parts ?? []
-  const date = new Date(`${year}-${month}-${day}T${time}${zone.replace(' ', '+').replace(/(\d\d)(\d\d)$/, '$1:$2')}`)
-  const exists = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day)
-  if (!parts || Number(year) === 0 || Number.isNaN(date.getTime()) || !exists) {
+  const date = parseMoment(query.replace(' ', '+'))
+  if (date === null) {
     throw badRequest(`The query parameter ${name} is no ISO 8601 timestamp.`, { param: name, got: query })
   }
   return date

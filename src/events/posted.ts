@@ -1,5 +1,6 @@
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { parseMoment } from '../platform/values/moments.ts'
 import { storedReference } from '../platform/values/system-references.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import type { ResolvedEvent } from './log.ts'
@@ -36,7 +37,7 @@ export function parsePosted(input: unknown, place: string, rules: PostRules): Pa
   }
   const body = asRecord(envelope.event, `${place}.event`)
   if (!rules.skipConstraints) refuseUser(envelope, body, place)
-  const name = textField(body, 'type', place)
+  const name = textField(body, 'type', `${place}.event`)
   if (name === undefined) throw wrong(`${place}.event.type`, 'is missing', undefined)
   return {
     event: { ...fields(body, place, rules), type: name, definition: allowedType(name, rules), actor: rules.actor },
@@ -63,27 +64,26 @@ function allowedType(name: string, { skipConstraints, pluginType }: PostRules): 
 }
 
 function fields(body: Record<string, unknown>, place: string, { skipConstraints }: PostRules) {
-  const info = body.info === undefined || body.info === null ? undefined : asRecord(body.info, `${place}.event.info`)
-  if (info) assertStorable(info, `${place}.event.info`)
+  const at = `${place}.event`
+  const info = body.info === undefined || body.info === null ? undefined : asRecord(body.info, `${at}.info`)
+  if (info) assertStorable(info, `${at}.info`)
   return {
-    basetype: textField(body, 'basetype', place),
-    schema: textField(body, 'schema', place),
-    objecttype: textField(body, 'objecttype', place),
-    objectId: idField(body, 'object_id', place),
-    objectVersion: idField(body, 'object_version', place),
-    systemObjectId: idField(body, 'system_object_id', place),
-    globalObjectId: textField(body, 'global_object_id', place),
+    basetype: textField(body, 'basetype', at),
+    schema: textField(body, 'schema', at),
+    objecttype: textField(body, 'objecttype', at),
+    objectId: idField(body, 'object_id', at),
+    objectVersion: idField(body, 'object_version', at),
+    systemObjectId: idField(body, 'system_object_id', at),
+    globalObjectId: textField(body, 'global_object_id', at),
     info,
-    ...(skipConstraints ? importedFields(body, place) : {}),
+    ...(skipConstraints ? importedFields(body, at) : {}),
   }
 }
 
 function importedFields(body: Record<string, unknown>, place: string) {
   const text = textField(body, 'timestamp', place)
-  const at = text === undefined ? undefined : new Date(text)
-  if (at && !(at.getUTCFullYear() >= 1 && at.getUTCFullYear() <= 9999)) {
-    throw wrong(`${place}.event.timestamp`, 'is no ISO 8601 timestamp', text)
-  }
+  const at = text === undefined ? undefined : parseMoment(text)
+  if (at === null) throw wrong(`${place}.timestamp`, 'is no ISO 8601 timestamp', text)
   return { at, remoteAddr: textField(body, 'remote_addr', place) }
 }
 
@@ -92,20 +92,20 @@ function postedUser(
   body: Record<string, unknown>,
   place: string,
 ): PostedUser | null {
-  const displayname = textField(body, 'user_generated_displayname', place)
+  const displayname = textField(body, 'user_generated_displayname', `${place}.event`)
   if (envelope.user === undefined || envelope.user === null) {
-    const id = idField(body, 'user_id', place) ?? idField(envelope, 'user_id', place)
+    const id = idField(body, 'user_id', `${place}.event`) ?? idField(envelope, 'user_id', place)
     return id === undefined ? null : { id, displayname }
   }
   const wrapper = asRecord(envelope.user, `${place}.user`)
   const user = asRecord(wrapper.user ?? wrapper, `${place}.user.user`)
-  const id = idField(user, '_id', place)
+  const id = idField(user, '_id', `${place}.user.user`)
   const lookup = user['lookup:_id']
   const named =
     lookup === undefined ? undefined : textField(asRecord(lookup, `${place}.user.user.lookup:_id`), 'reference', place)
   const reference = named === undefined ? undefined : storedReference('user', named)
   if (id === undefined && reference === undefined) throw wrong(`${place}.user.user`, 'needs _id or lookup:_id', user)
-  return { id, reference, displayname: textField(user, '_generated_displayname', place) ?? displayname }
+  return { id, reference, displayname: textField(user, '_generated_displayname', `${place}.user.user`) ?? displayname }
 }
 
 function asRecord(value: unknown, place: string): Record<string, unknown> {

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Actor } from '../platform/actor.ts'
+import { badRequest } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { type Flag, isOn } from '../platform/http/query.ts'
 import { outsideDeadlines } from '../platform/limits/deadline.ts'
@@ -79,7 +80,7 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
       schema: {
         operationId: 'deleteEvents',
         summary: 'Delete the events that match the filter',
-        description: '**Without a filter the whole log is deleted.**',
+        description: '**Without a filter the whole log is deleted.** A body that says something is refused.',
         tags,
         querystring: DeleteQuery,
         response: { 200: Acknowledged },
@@ -87,6 +88,7 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
       config: { ...change, systemRight: deleteEvents },
     },
     async (request) => {
+      refuseBody(request.body)
       await events.removeMatching(actorOf(request), parseFilter(request.query), request.query.limit ?? 0)
       return acknowledged
     },
@@ -128,6 +130,15 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
   )
 
   registerWrites(app, events)
+}
+
+/**
+ * A filter that is sent as a body would not count, and the whole log would be deleted in its place.
+ * @throws {AppError} `ServerGeneric`
+ */
+function refuseBody(body: unknown): void {
+  const isEmpty = body === undefined || body === null || (typeof body === 'object' && Object.keys(body).length === 0)
+  if (!isEmpty) throw badRequest('This endpoint takes no body: the filter stands in the query.', { name: 'body' })
 }
 
 function registerWrites(app: HttpApp, events: EventService): void {

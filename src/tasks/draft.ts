@@ -1,5 +1,6 @@
 import { badRequest } from '../platform/errors.ts'
 import { mailboxOf } from '../platform/values/mailbox.ts'
+import { parseMoment } from '../platform/values/moments.ts'
 import { isTimeZone, nextOfAll, type Schedule, type Weekday } from '../platform/values/schedule.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import type { Recipient, StoredTask, TaskDraft } from './model.ts'
@@ -61,8 +62,8 @@ function nextRun(
 const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
 
 function momentOf(text: string): Date {
-  const at = moment.test(text) ? new Date(text) : null
-  if (at && !Number.isNaN(at.getTime()) && at.getUTCFullYear() >= 1970) return at
+  const at = moment.test(text) ? parseMoment(text) : null
+  if (at && at.getTime() >= 0) return at
   const name = 'task.next_run_at'
   throw badRequest(`${name} must be a moment with its time zone, such as 2030-01-31T08:00:00Z.`, { name })
 }

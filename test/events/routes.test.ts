@@ -73,6 +73,12 @@ describe('writing events', () => {
     assert.equal(record.event.timestamp, '2001-02-03T04:05:06.000Z')
     assert.equal(record.event.remote_addr, '192.0.2.7')
     assert.deepEqual(record.user, { _basetype: 'user', user: { _id: 900, _generated_displayname: 'Ada' } })
+    for (const timestamp of ['5', 'May 2001', '2001-02-30T00:00:00Z', '0000-01-01']) {
+      const answer = await svc
+        .as('root')
+        .post('/event', event({ type: 'USER_LOGIN', timestamp }), { skip_constraints: true })
+      assert.deepEqual([answer.status, answer.body.parameters?.name], [400, 'body.event.timestamp'], timestamp)
+    }
     const [byReference] = await importEvents(svc, [
       event({ type: 'USER_LOGIN' }, { user: { user: { 'lookup:_id': { reference: 'system:root' } } } }),
     ])
@@ -134,9 +140,9 @@ describe('writing events', () => {
       [[], 'body'],
       [{}, 'body.event'],
       [event({}), 'body.event.type'],
-      [event({ type: 7 }), 'body.type'],
-      [event({ type: 'SEARCH', object_id: 1.5 }), 'body.object_id'],
-      [event({ type: 'SEARCH', object_id: 1e300 }), 'body.object_id'],
+      [event({ type: 7 }), 'body.event.type'],
+      [event({ type: 'SEARCH', object_id: 1.5 }), 'body.event.object_id'],
+      [event({ type: 'SEARCH', object_id: 1e300 }), 'body.event.object_id'],
       [event({ type: 'SEARCH', info: [] }), 'body.event.info'],
       [event({ type: 'SEARCH', info: { a: ['\u0000'] } }), ''],
       [event({ type: 'SEARCH', info: { a: '\ud800' } }), ''],
@@ -471,6 +477,20 @@ describe('deleting events', () => {
     assert.equal((await root.delete('/event/list', undefined, { id: 'x' })).status, 400)
     assert.equal((await root.get('/event/list')).body.count, 2)
     await root.delete('/event/list')
+    assert.equal((await root.get('/event/list')).body.count, 0)
+  })
+
+  test('a body is no filter: one that says something is refused, and nothing is deleted', async () => {
+    await using svc = await startService()
+    const root = svc.as('root')
+    await importEvents(svc, three)
+    const { count } = (await root.get('/event/list')).body
+    for (const body of [{ type: 'SEARCH' }, [1], 'SEARCH']) {
+      const answer = await root.delete('/event/list', body)
+      assert.deepEqual([answer.status, answer.body.code], [400, 'ServerGeneric'], JSON.stringify(body))
+    }
+    assert.equal((await root.get('/event/list')).body.count, count)
+    assert.equal((await root.delete('/event/list', {})).status, 200)
     assert.equal((await root.get('/event/list')).body.count, 0)
   })
 

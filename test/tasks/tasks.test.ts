@@ -135,6 +135,7 @@ test('modules are described, and what they do not know is refused', async () => 
     { task_module: 'search', task_params: { search: { search: [] }, nonsense: 1 } },
     { task_module: 'search', task_params: { search: { search: [{ type: 'nonsense' }] } } },
     { task_module: 'search', task_params: { search: { search: [] } }, next_run_at: 'soon' },
+    { task_module: 'search', task_params: { search: { search: [] } }, next_run_at: '2099-02-30T00:00:00Z' },
     { task_module: 'search', task_params: { search: { search: [] } }, email: { recipients: [{ email: 'nobody' }] } },
     { task_module: 'delete_objects', task_params: { search: { search: [] }, delete_policy: 'create_collection' } },
     { task_module: 'set_unset_tags', task_params: { search: { search: [] } } },

@@ -5,6 +5,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { hasSystemRight, type NeededRight } from '../../platform/http/system-right.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
+import { beginsWithDay } from '../../platform/values/moments.ts'
 import type { Task } from '../../platform/values/tasks.ts'
 import { effectiveOnUser } from '../effective-rights.ts'
 import { readableGroups } from '../groups/store.ts'
@@ -206,7 +207,7 @@ function idsOf(text: string, name: string): number[] {
 function dateOf(text: string | undefined, name: string): Date | null {
   if (text === undefined || text === '') return null
   const date = new Date(text)
-  if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(date.getTime())) {
+  if (!beginsWithDay(text) || Number.isNaN(date.getTime())) {
     throw badRequest(`${name} must be a datetime (ISO 8601)`, { name, value: text.slice(0, 100) })
   }
   return date

@@ -4,6 +4,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { quotaExceeded } from '../../platform/limits/callers.ts'
 import type { Db } from '../../platform/postgres/db.ts'
+import { beginsWithDay } from '../../platform/values/moments.ts'
 import { withoutEnd } from '../../platform/values/text.ts'
 import type { ShareLinkInput, ShareLinkOutput } from './schema.ts'
 import * as store from './store.ts'
@@ -42,7 +43,7 @@ export function createShareLinks({ db, externalUrl, most, clock }: ShareLinkDeps
     const now = clock().getTime()
     if (sent === undefined || sent === null) return new Date(now + standardLife)
     const end = new Date(sent)
-    if (!/^\d{4}-\d\d-\d\dT/i.test(sent) || Number.isNaN(end.getTime())) {
+    if (!/^\d{4}-\d\d-\d\dT/i.test(sent) || !beginsWithDay(sent) || Number.isNaN(end.getTime())) {
       throw badRequest('expires_at must be a date-time', { path: 'expires_at', value: sent.slice(0, 100) })
     }
     if (end.getTime() <= now) throw new AppError('ShareLinkExpirationDateInPast', { path: 'expires_at', value: sent })

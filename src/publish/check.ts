@@ -40,6 +40,7 @@ export function checkPublications(sent: readonly PublishInput[], context: CheckC
       throw new AppError('ObjectNotFound', { name: `${place}.system_object_id`, system_object_id: systemObjectId })
     if (object.deleted) throw new AppError('PublishDeletedObject', { system_object_id: systemObjectId })
     if (version > object.version) throw invalid(`${place}.version`, `0, or a version up to ${object.version}`)
+    if (publishUri === '') throw invalid(`${place}.publish_uri`, 'an address')
     const svcUri = linkBack(publish, context.words, place) ?? context.linkOf(object.uuid)
     return { id: id === 0 ? null : id, systemObjectId, version, collector, publishUri, svcUri }
   })

@@ -17,7 +17,7 @@ const description = {
   svc_uri: 'The link back to the object.',
 }
 
-const Uri = (text: string) => Type.String({ minLength: 1, maxLength: mostCharacters, description: text })
+const Uri = (text: string) => Type.String({ maxLength: mostCharacters, description: text })
 
 /** An undeclared member may be an alias of `svc_uri`, see check.ts. */
 export const PublishInput = Type.Object(

@@ -276,9 +276,8 @@ function presentation(content: Wire, name: string): Document {
 /** Formats for one object, besides style sheets and IIIF. */
 const offered = new Set(['json', 'xml_native', 'csv', 'html', 'dc', 'lido', 'mods'])
 
-/** @throws {AppError} `ApiObjectPath` where path and query contradict each other */
+/** Where path and query differ, the one who asks for a download gets it. */
 function dispositionOf({ disposition }: DeepLink, asked: Disposition | undefined): Disposition | null {
-  if (disposition !== null && asked !== undefined && disposition !== asked)
-    throw pathError('there are two dispositions')
+  if (disposition === 'attachment' || asked === 'attachment') return 'attachment'
   return disposition ?? asked ?? null
 }

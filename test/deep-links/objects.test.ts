@@ -386,7 +386,11 @@ suite('objects behind deep links', () => {
         assert.ok(header.startsWith(`${how}; ${name}`), `${asked}: ${header}`)
       }
     }
-    refused(await it.open(`${path}/disposition/inline?disposition=attachment`), 400, 'ApiObjectPath')
+    // Who asks for a download gets one, in the path or in the query.
+    for (const asked of ['inline?disposition=attachment', 'attachment?disposition=inline']) {
+      const header = `${(await it.open(`${path}/disposition/${asked}`)).headers['content-disposition']}`
+      assert.ok(header.startsWith(`attachment; ${name}`), `${asked}: ${header}`)
+    }
     assert.equal((await it.open(`${path}?disposition=other`)).status, 400)
     assert.match(`${(await it.open(path)).headers['content-type']}`, /^application\/json/)
   })

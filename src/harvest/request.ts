@@ -44,6 +44,8 @@ export type Sent = Readonly<Record<string, unknown>>
 
 /** Most records of an answer. */
 export const mostRecords = 10_000
+/** The largest `limit` that is read as a number. */
+const mostNamed = 999_999_999
 /** Records that may be skipped at the beginning: skipped records have to be read. */
 const mostLeftOut = 10_000_000
 const longest = 10_000
@@ -70,7 +72,11 @@ export function readRequest(sent: Sent): HarvestRequest {
   return {
     verb,
     given,
-    limit: given.limit === undefined ? null : numberOf('limit', given.limit, { least: 1, most: mostRecords }),
+    // Whoever asks for more gets what is possible, and a token for the rest.
+    limit:
+      given.limit === undefined
+        ? null
+        : Math.min(numberOf('limit', given.limit, { least: 1, most: mostNamed }), mostRecords),
     offset: given.offset === undefined ? 0 : numberOf('offset', given.offset, { least: 0, most: mostLeftOut }),
     info: infoOf(given['event.info']),
   }

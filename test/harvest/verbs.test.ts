@@ -145,13 +145,14 @@ suite('harvesting by OAI-PMH', () => {
     const some = await ask(it, { verb, metadataPrefix: 'native', limit: 2, offset: 2 })
     assert.deepEqual(identifiersOf(some), all.slice(2, 4))
     assert.equal(some.attributes.cursor, '2')
-    assert.equal((await ask(it, { verb, metadataPrefix: 'native', limit: 10_000 })).headers.length, 5)
+    for (const limit of [10_000, 10_001, 999_999_999]) {
+      assert.equal((await ask(it, { verb, metadataPrefix: 'native', limit })).headers.length, 5)
+    }
     await configure(it, { ...settings, records_limit: 3 })
     assert.equal((await ask(it, { verb, metadataPrefix: 'native' })).headers.length, 3)
     await configure(it, { ...settings, records_limit: 100 })
     for (const more of [
       { limit: 0 },
-      { limit: 10_001 },
       { limit: -1 },
       { limit: 'x' },
       { offset: -1 },

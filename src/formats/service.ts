@@ -35,6 +35,7 @@ export type {
   WrittenObject,
 } from './options.ts'
 export type { ObjectSource } from './source.ts'
+export { csvSettings } from './table/csv.ts'
 export { attributesText, element, textElement, xmlHeader } from './xml/markup.ts'
 export { namespace as nativeNamespace } from './xml/native.ts'
 export { checkSheets } from './xslt/check.ts'

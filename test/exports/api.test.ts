@@ -246,6 +246,12 @@ suite('addresses of exports', () => {
       (await ran(museum.svc, 'eve', _id))._files.map(({ path }: Json) => path),
       ['export.xml'],
     )
+    let version = 2
+    for (const state of ['new', 'pending', 'processing', 'done', 'done_with_warnings', 'failed']) {
+      await museum.svc.db.query('update export set state = $2 where id = $1', [_id, state])
+      const again = await as('eve').post(`/export/${_id}`, draft({ _id, _version: version++ }))
+      assert.deepEqual([again.status, again.body._state], [200, 'new'], state)
+    }
   })
 
   test('EXPAPI-015 a deleted export is gone with all that it has made', async () => {
@@ -341,7 +347,9 @@ suite('addresses of exports', () => {
   })
 
   test('EVENT-055 what happens to exports is logged in groups of its own', async () => {
-    const id = (await exported(museum.svc, { json: true }, {}, 'root')).export._id
+    const eas_fields = { 'work.image': { files: true } }
+    const first = await exported(museum.svc, { json: true, eas_fields }, {}, 'root')
+    const id = first.export._id
     await ask('root', ['GET', `/export/${id}/zip/`])
     await ask('root', ['GET', `/export/${id}/file/export.json`])
     const empty = await exported(museum.svc, { search: { objecttypes: ['loan'] } }, { _transports: [{}] })
@@ -363,12 +371,23 @@ suite('addresses of exports', () => {
     await museum.svc.drain()
     const fetched = (await typesOf(id)).filter(({ type }: Json) => type === 'EXPORT_DOWNLOAD')
     assert.deepEqual(
-      fetched.map(({ info }: Json) => [info.state, info.files, info.bytes_count > 100]),
+      fetched.map(({ info }: Json) => [info.state, info.bytes_count > 100, info.export]),
       [
-        ['done', 1, true],
-        ['done', 1, true],
+        ['done', true, { name: first.export.name, is_archive: true, format: 'zip' }],
+        ['done', true, { name: first.export.name, is_archive: false, format: 'file' }],
       ],
     )
+    const document = first._files.find(({ path }: Json) => path === 'export.json')
+    const asset = first._files.find(({ path }: Json) => path !== 'export.json')
+    const byPath = (files: Json[]) => files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+    const { body: works } = await as('root').get('/db/work/_all_fields/system_object_id/1')
+    const expected = [
+      { path: 'export.json', bytes: document.size },
+      // Its size is not known before it is made: metadata may be written into it.
+      { path: asset.path, _id: works[0].work.image[0]._id },
+    ]
+    assert.deepEqual(byPath(fetched[0]?.info.files), byPath(expected))
+    assert.deepEqual(fetched[1]?.info.files, [expected[0]])
     const { rows } = await museum.svc.db.query<Json>(
       `select system_object_id as id, info from event where type = 'OBJECT_DOWNLOAD' and (info->>'export_id')::bigint = $1 order by 1`,
       [id],

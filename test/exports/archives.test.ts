@@ -69,6 +69,13 @@ suite('files and archives of exports', () => {
         url: `/api/v1/export/${one.export._id}/${path}`,
         headers: { authorization: `Bearer ${token}` },
       })
+    for (const kind of ['zip', 'tar_gz']) {
+      const [same, part] = [await get(`${kind}/export.json`), await get('file/export.json')]
+      assert.deepEqual([same.statusCode, same.rawPayload.equals(part.rawPayload)], [200, true], 'a file of the archive')
+      assert.equal(same.headers['content-type'], part.headers['content-type'])
+      assert.equal((await get(`${kind}/export.json/`)).json().code, 'FileNotFound')
+      assert.equal((await get(`${kind}/export.json?package=bagit`)).json().code, 'FileNotFound')
+    }
     const zip = await inFolder('a.zip', (await get('zip/files/')).rawPayload)
     const { stdout } = await run('unzip', ['-Z1', zip.path])
     assert.deepEqual(

@@ -253,6 +253,12 @@ suite('the record of an export', () => {
       for (const value of [true, false]) assert.equal((await kept({ [name]: value }))[name], value)
       await refused({ [name]: 1 })
     }
+    const told = await kept({ csv: { delimiter: ';', quote: "'", escape: '\\', use_bom: true } })
+    assert.deepEqual(told.csv, { delimiter: ';', quote: "'", escape: '\\', use_bom: true })
+    // No reader could tell the cells of such a table from each other.
+    for (const csv of [{ delimiter: '"' }, { delimiter: '\n' }, { quote: ',' }, { delimiter: ';', escape: ';' }]) {
+      await refused({ csv })
+    }
   })
 
   test('EXP-015 EXP-017 EXP-019 names mapping, depth and names of files within their bounds', async () => {

@@ -28,7 +28,19 @@ const Query = Type.Object({
     }),
   ),
 })
-const errors = ['InsufficientRights', 'FileNotDone', 'FileNotFound', 'ServerGeneric', 'ServiceUnavailable'] as const
+const errors = [
+  'InsufficientRights',
+  'FileNotDone',
+  'FileNotFound',
+  'FileVersionNotAvailable',
+  'PreconditionFailed',
+  'RangeNotSatisfiable',
+  'ResourceNotFound',
+  'ServerGeneric',
+  'ServiceUnavailable',
+  'TooManyHeavyRequests',
+  'UrlParameterNotSupported',
+] as const
 
 export interface DownloadRouteDeps {
   readonly exports: Pick<ExportService, 'find'>
@@ -53,6 +65,27 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
     if (transport !== undefined) return { ...(await deliveries.byUuid(id, transport)), ...facts }
     const actor = actorOf(request)
     return { ...(await deliveries.fetched(await exports.find(actor, id), actor)), ...facts }
+  }
+
+  /** The file at the path, or the page of a folder. */
+  async function sendFile(request: FastifyRequest, reply: FastifyReply, from: Fetched): Promise<FastifyReply> {
+    const { '*': at } = request.params as DownloadParams
+    const gone = new AbortController()
+    let end = (): void => {}
+    whenClosed(reply.raw, () => {
+      gone.abort()
+      end()
+    })
+    const found = await deliveries.at(from, at, gone.signal)
+    if (found.kind === 'folder') return sendPage(reply, indexPage(from.stored.name, folderOf(at), found).toString())
+    end = found.delivery.end
+    if (gone.signal.aborted) end()
+    try {
+      return await deliver(request, reply, found.delivery)
+    } catch (error) {
+      deliveries.logFailure(from, `file/${at}`, 'file', error as Error)
+      throw error
+    }
   }
 
   for (const by of ['own', 'uuid'] as const) {
@@ -86,36 +119,11 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
         access,
         writes: false,
         neverKept: 'rights may be lost',
-        errors: [
-          ...errors,
-          'FileVersionNotAvailable',
-          'PreconditionFailed',
-          'RangeNotSatisfiable',
-          'ResourceNotFound',
-          'UrlParameterNotSupported',
-          'TooManyHeavyRequests',
-        ],
+        errors,
       },
       compress: false,
       handler: async (request, reply) => {
-        const from = await fetched(request)
-        const { '*': at } = request.params as DownloadParams
-        const gone = new AbortController()
-        let end = (): void => {}
-        whenClosed(reply.raw, () => {
-          gone.abort()
-          end()
-        })
-        const found = await deliveries.at(from, at, gone.signal)
-        if (found.kind === 'folder') return sendPage(reply, indexPage(from.stored.name, folderOf(at), found).toString())
-        end = found.delivery.end
-        if (gone.signal.aborted) end()
-        try {
-          return await deliver(request, reply, found.delivery)
-        } catch (error) {
-          deliveries.logFailure(from, `file/${at}`, error as Error)
-          throw error
-        }
+        return sendFile(request, reply, await fetched(request))
       },
     })
 
@@ -126,29 +134,32 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
           schema: {
             operationId: `${kind === 'zip' ? 'zipExport' : 'tarExport'}${by === 'own' ? '' : 'ByUuid'}`,
             summary: `An export as ${kind === 'zip' ? 'ZIP' : 'TAR.GZ'}`,
-            description: `All of it, or the contents of a folder. Files of objects are delivered with the rights that the user of the export has then. ${told}`,
+            description: `All of it, or the contents of a folder; at the path of a file that file alone, as it is. Files of objects are delivered with the rights that the user of the export has then. ${told}`,
             tags,
             params: Params[by],
             querystring: Query,
             response: {
               200: {
-                description: 'The archive.',
-                content: { [archives[kind].contentType]: binary['application/octet-stream'] },
+                description: 'The archive, or the file.',
+                content: { [archives[kind].contentType]: binary['application/octet-stream'], ...binary },
               },
+              ...partialResponses,
             },
           },
           config: {
             access,
             writes: false,
             neverKept: 'rights may be lost',
-            errors: [...errors, 'TooManyHeavyRequests'],
+            errors,
           },
           compress: false,
         },
         async (request, reply) => {
           const { package: packed } = request.query as { readonly package?: PackageKind }
-          const folder = folderOf((request.params as DownloadParams)['*'])
-          return sendArchive(request, reply, await fetched(request), { kind, folder, ...(packed ? { packed } : {}) })
+          const { '*': at } = request.params as DownloadParams
+          const from = await fetched(request)
+          if (!packed && (await deliveries.isFile(from, at))) return sendFile(request, reply, from)
+          return sendArchive(request, reply, from, { kind, folder: folderOf(at), ...(packed ? { packed } : {}) })
         },
       )
     }

@@ -66,7 +66,7 @@ export function createArchiveSender({ deliveries, mostArchives }: ArchiveSenderD
     try {
       await begun(archive)
     } catch (error) {
-      deliveries.logFailure(from, what, error as Error)
+      deliveries.logFailure(from, what, kind, error as Error)
       throw error
     }
     const { contentType, extension } = archives[kind]
@@ -82,9 +82,10 @@ export function createArchiveSender({ deliveries, mostArchives }: ArchiveSenderD
     }
     const counted = countedOf(archive)
     whenClosed(reply.raw, () => {
-      if (counted.failure) deliveries.logFailure(from, what, counted.failure)
-      else if (archive.readableEnded) deliveries.logDownload(from, { what, bytes: counted.bytes, objects: { folder } })
-      else deliveries.logFailure(from, what, new Error('the archive was not taken to its end'))
+      if (counted.failure) deliveries.logFailure(from, what, kind, counted.failure)
+      else if (archive.readableEnded)
+        deliveries.logDownload(from, { what, bytes: counted.bytes, taken: { format: kind, folder } })
+      else deliveries.logFailure(from, what, kind, new Error('the archive was not taken to its end'))
     })
     return reply.send(archive)
   }

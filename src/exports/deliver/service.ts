@@ -8,7 +8,7 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import { version } from '../../platform/version.ts'
 import { countFiles, findFile, folderEntries, objectsIn } from '../files.ts'
 import { about } from '../log.ts'
-import { isDone, type StoredExport } from '../model.ts'
+import { type ExportFile, isDone, type StoredExport } from '../model.ts'
 import * as runs from '../runs.ts'
 import { findExports } from '../store.ts'
 import type { ArchiveEntry } from './archive.ts'
@@ -17,6 +17,7 @@ import type { FolderEntries } from './index-page.ts'
 import type { Fetched } from './model.ts'
 import type { PackageKind } from './packages/model.ts'
 import { packaged } from './packages/packages.ts'
+import { type Taken, toldExport, toldFiles } from './told.ts'
 
 export interface DeliverDeps extends EntryDeps {
   readonly events: EventLog
@@ -95,15 +96,7 @@ export function createDeliveries(deps: DeliverDeps) {
   /** Logs a download, and which objects it contained. */
   function logDownload(
     from: Fetched,
-    {
-      what,
-      bytes,
-      objects,
-    }: {
-      readonly what: string
-      readonly bytes: number
-      readonly objects: readonly number[] | { readonly folder: string }
-    },
+    { what, bytes, taken }: { readonly what: string; readonly bytes: number; readonly taken: Taken },
   ): void {
     const { stored, caller, owner, runId } = from
     const url = addressOf(from, what)
@@ -123,13 +116,16 @@ export function createDeliveries(deps: DeliverDeps) {
       info,
     })
     log(async () => {
-      const files = await countFiles(db, runId)
-      const told = { state: stored.state, url, bytes_count: bytes, export: stored.name, files }
+      const files = await toldFiles(db, runId, taken)
+      const told = { state: stored.state, url, bytes_count: bytes, export: toldExport(stored, taken.format), files }
       await events.append(db, [{ ...about(who, stored), type: 'EXPORT_DOWNLOAD', info: told }])
-      const taken = 'folder' in objects ? objectsOf(runId, objects.folder) : [objects]
-      for await (const ids of taken) await events.append(db, ids.map(eventOf))
+      const objects = 'file' in taken ? [objectOf(taken.file)] : objectsOf(runId, taken.folder)
+      for await (const ids of objects) await events.append(db, ids.map(eventOf))
     })
   }
+
+  const objectOf = ({ systemObjectId }: ExportFile): readonly number[] =>
+    systemObjectId === null ? [] : [systemObjectId]
 
   /** The objects of a run, or of a folder of it, in lists. */
   async function* objectsOf(runId: number, folder: string): AsyncGenerator<readonly number[]> {
@@ -148,9 +144,14 @@ export function createDeliveries(deps: DeliverDeps) {
     }
   }
 
-  function logFailure(from: Fetched, what: string, error: Error): void {
+  function logFailure(from: Fetched, what: string, format: Taken['format'], error: Error): void {
     const { stored, caller, owner } = from
-    const info = { state: stored.state, url: addressOf(from, what), export: stored.name, error: error.message }
+    const info = {
+      state: stored.state,
+      url: addressOf(from, what),
+      export: toldExport(stored, format),
+      error: error.message,
+    }
     log(() => events.append(db, [{ ...about(caller ?? owner, stored), type: 'EXPORT_DOWNLOAD_ERROR', info }]))
   }
 
@@ -184,13 +185,14 @@ export function createDeliveries(deps: DeliverDeps) {
       const opened = await open(from, file, signal)
       const delivered = (bytes: number): void => {
         opened.end()
-        logDownload(from, {
-          what: `file/${path}`,
-          bytes,
-          objects: file.systemObjectId === null ? [] : [file.systemObjectId],
-        })
+        logDownload(from, { what: `file/${path}`, bytes, taken: { format: 'file', file } })
       }
       return { kind: 'file', delivery: { ...opened, fileName: file.name, keep: 0, delivered } }
+    },
+
+    /** Whether there is a file at the path. */
+    isFile: async (from: Fetched, path: string): Promise<boolean> => {
+      return path !== '' && !path.endsWith('/') && (await findFile(db, from.runId, path)) !== null
     },
 
     /** Whether a folder has anything. */

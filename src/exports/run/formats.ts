@@ -1,4 +1,4 @@
-import type { FormatOptions, FormatService } from '../../formats/service.ts'
+import { csvSettings, type FormatOptions, type FormatService } from '../../formats/service.ts'
 import { type MergeMode, mergeModes } from '../../objects/service.ts'
 import { wrong } from '../check.ts'
 import type { ExportBody } from '../schema.ts'
@@ -78,6 +78,7 @@ export function checkDataFormats(
   const isKnown = plugin === 'file' || internal.some((name) => name === plugin) || (plugin && knowsPlugin(plugin))
   if (plugin && !isKnown) throw wrong('produce_options.plugin', 'is no procedure of a plugin that is on')
   for (const { name, format } of dataFormats(body)) if (!formats.find(format)) throw wrong(name, 'cannot be made here')
+  if (typeof body.csv === 'object' && body.csv !== null) csvSettings(tableOptions(body.csv))
 }
 
 /** The options for the writers. */

@@ -15,15 +15,15 @@ export const csvFormat: Format = {
   extension: 'csv',
   single: false,
   write(objects, context) {
-    const settings = settingsOf(context.options.table ?? {})
+    const settings = csvSettings(context.options.table ?? {})
     return tableOf(objects, context, { mostColumns }, (table) => inPieces(lines(table, settings)))
   },
 }
 
-type Settings = ReturnType<typeof settingsOf>
+type Settings = ReturnType<typeof csvSettings>
 
 /** @throws {AppError} for characters that a reader could not distinguish */
-function settingsOf({ delimiter = ',', quote = '"', escape: escaped, useBom = false }: TableOptions) {
+export function csvSettings({ delimiter = ',', quote = '"', escape: escaped, useBom = false }: TableOptions) {
   const before = escaped ?? quote
   for (const [name, character] of Object.entries({ delimiter, quote, escape: before })) {
     if (character.length === 1 && !/[\r\n\0\ud800-\udfff]/.test(character)) continue

@@ -266,8 +266,14 @@ suite('description of the interface', () => {
           [],
           ['text/html', 'application/octet-stream', 'application/octet-stream'],
         ],
-        [`get /api/v1/export/{exportId}${by}/zip/{path}`, [], ['application/zip']],
-        [`get /api/v1/export/{exportId}${by}/tar_gz/{path}`, [], ['application/gzip']],
+        ...[
+          ['zip', 'application/zip'],
+          ['tar_gz', 'application/gzip'],
+        ].map(([kind = '', type = '']): [string, string[], string[]] => [
+          `get /api/v1/export/{exportId}${by}/${kind}/{path}`,
+          [],
+          [type, 'application/octet-stream', 'application/octet-stream'],
+        ]),
       ]),
       ['get /api/v1/system/backup/{id}/download', [], ['application/octet-stream', 'application/octet-stream']],
     ])

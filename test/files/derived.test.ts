@@ -186,6 +186,7 @@ suite('other originals and uploaded versions', () => {
     const before = await count()
     const refused: [Json, number, string][] = [
       [{}, 400, 'EasNoParentID'],
+      [{ eas_parent_id: 0 }, 400, 'EasNoParentID'],
       [{ eas_parent_id: 999_999 }, 400, 'EasNoParentID'],
       [{ eas_parent_id: words }, 400, 'ProduceExtensionNotSupported'],
       [{ eas_parent_id: broken, transform: { 'rotate-z': 90 } }, 400, 'ProduceExtensionNotSupported'],

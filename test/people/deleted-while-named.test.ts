@@ -78,3 +78,36 @@ test('a user or a group that goes while an object gets it as its owner', async (
   )
   assert.deepEqual(rows, [], 'every owner is there')
 })
+
+test('a user who goes while it signs in, exports or makes a link: the request can be sent again, and is refused then', async () => {
+  const password = 'Going-away-1'
+  const actions: Record<string, (login: string) => Promise<{ status: number; body: Json }>> = {
+    'signs in': async (login) => {
+      const form = { grant_type: 'password', client_id: 'web-client', username: login, password }
+      const answer = await other.inject({
+        method: 'POST',
+        url: '/api/oauth2/token',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams(form).toString(),
+      })
+      return { status: answer.statusCode, body: answer.json() }
+    },
+    exports: (login) =>
+      other.as(login, password).post('/export', { export: { type: 'export', name: 'x', search: {} } }),
+    'makes a link': (login) => other.as(login, password).post('/system/share_link', { path: `/${login}` }),
+  }
+  for (const [what, act] of Object.entries(actions)) {
+    for (const round of rounds.slice(0, 5)) {
+      const login = `${what.replaceAll(' ', '-')}-${round}`
+      const [made] = (await museum.svc.as('root').post('/user', [{ user: { login }, _password: password }])).body
+      if (what !== 'signs in') await other.as(login, password).token()
+      const [deleted, { status }] = await Promise.all([
+        museum.svc.as('root').delete(`/user/${made.user._id}`, undefined, { delete_policy: 'delete' }),
+        act(login),
+      ])
+      assert.equal(deleted.status, 200, JSON.stringify(deleted.body))
+      assert.ok([200, 400, 401, 423].includes(status), `${what}: ${status}`)
+      assert.ok([400, 401].includes((await act(login)).status), `${what} afterwards`)
+    }
+  }
+})

@@ -16,7 +16,9 @@ const Crop = Type.Object(
 
 const DerivedInput = Type.Object(
   {
-    eas_parent_id: Type.Optional(Type.Integer({ minimum: 1, description: 'The file that it is made of.' })),
+    eas_parent_id: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'The file that it is made of; 0 names none.' }),
+    ),
     format: Type.Optional(
       Type.String({
         maxLength: 20,

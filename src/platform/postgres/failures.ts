@@ -15,6 +15,11 @@ const away: Meaning = { code: 'ServiceUnavailable', message: 'The database canno
 const comesBack: Meaning = { ...away, comesBack: true }
 const short: Meaning = { code: 'ServiceUnavailable', message: 'The database is short of resources; try again.' }
 const locked: Meaning = { code: 'DatabaseLockError' }
+/** What a request names is looked up before it is written, so only a deletion in between brings this about. */
+const justDeleted: Meaning = {
+  code: 'DatabaseLockError',
+  message: 'Something that the request names, or its user, was deleted at the same time; try again.',
+}
 const badText: Meaning = { code: 'ServerGeneric', message: 'The text has a character that cannot be stored.' }
 
 /**
@@ -41,6 +46,7 @@ export const stateMeanings: Readonly<Record<string, Meaning>> = {
   '55P03': locked, // lock_not_available
   '40P01': locked, // deadlock_detected
   '40001': locked, // serialization_failure
+  '23503': justDeleted, // foreign_key_violation
   '22P05': badText, // untranslatable_character: NUL in text
   '22021': badText, // character_not_in_repertoire
   '22003': { code: 'ServerGeneric', message: 'A number is out of range.' }, // numeric_value_out_of_range

@@ -51,7 +51,7 @@ test('whatever says that the database is not there now is 503, also behind other
 })
 
 test('what is a fault of ours, of the request or of another file stays that', () => {
-  for (const code of ['42601', '42P01', '23503', 'XX000', '25P02', '22012']) {
+  for (const code of ['42601', '42P01', '23502', 'XX000', '25P02', '22012']) {
     assert.equal(translate(state(code)) instanceof AppError, false, code)
     assert.equal(toAppError(state(code)).status, 500, code)
   }
@@ -59,6 +59,7 @@ test('what is a fault of ours, of the request or of another file stays that', ()
     ['55P03', 423],
     ['40P01', 423],
     ['40001', 423],
+    ['23503', 423],
     ['22021', 400],
     ['22003', 400],
     ['23505', 400],

@@ -55,7 +55,7 @@ export type Objects = Awaited<ReturnType<typeof composeObjects>>
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as callers may read it. */
 export async function composeObjects(
   { config, db, log, saveCallbacks = () => [] }: Given,
-  { bus, memory, seal, jobs, pipelined, pages, heavyRequests, queued, snapshots }: Ground,
+  { bus, memory, seal, jobs, pipelined, pages, foreground, heavyRequests, queued, snapshots }: Ground,
   {
     baseConfig,
     datamodel,
@@ -92,6 +92,7 @@ export async function composeObjects(
     poolPath: pools.path,
     target: index.target,
     queued,
+    foreground,
     upToDate: snapshots.upToDate,
     reindexing,
     check: { pause: config.indexCheckPause, every: 3600 * config.indexCheckEvery },

@@ -471,6 +471,8 @@ create table export_run (
   finished_at timestamp with time zone,
   -- The attempt that works on the run.
   holder uuid,
+  -- The files that no plugin has hidden.
+  file_count integer not null default 0,
   constraint export_run_pkey PRIMARY KEY (id),
   constraint export_run_export_fkey FOREIGN KEY (export_id) REFERENCES export(id) ON DELETE SET NULL
 );

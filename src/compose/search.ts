@@ -14,7 +14,7 @@ import type { Workflow } from './workflow.ts'
 /** Keeps the search index up to date with the objects. */
 export async function composeIndexer(
   { config, db, log }: Given,
-  { bus, queued, snapshots }: Ground,
+  { bus, foreground, queued, snapshots }: Ground,
   { anyMarks, baseConfig, datamodel, events, index, languages, pools, reindexing }: Readers,
   { files }: Workflow,
   opened: AsyncDisposableStack,
@@ -34,6 +34,7 @@ export async function composeIndexer(
     poolPath: pools.path,
     target: index.target,
     queued,
+    foreground,
     upToDate: snapshots.upToDate,
     reindexing,
     check: { pause: config.indexCheckPause, every: 3600 * config.indexCheckEvery },

@@ -23,7 +23,7 @@ export type Jobs = ReturnType<typeof createJobs>
 
 export type { LocalJob } from './local-jobs.ts'
 
-export type { Attempt, BrokenOff, JobContext, JobHandler } from './model.ts'
+export type { Attempt, JobContext, JobHandler } from './model.ts'
 
 export interface JobOptions {
   /** A waiting job with the same key is replaced by this one. Writers of one key wait for each other, so use keys sparingly. */

@@ -13,6 +13,7 @@ import type { Bus } from '../../platform/postgres/bus.ts'
 import { cutShort, type Db, onConnection, type Queryable, type Tx } from '../../platform/postgres/db.ts'
 import { isDiskFull } from '../../platform/postgres/failures.ts'
 import { inBackground } from '../../platform/process/cooperative-yield.ts'
+import type { Foreground } from '../../platform/process/foreground.ts'
 import type { Signal } from '../../platform/process/signal.ts'
 import { createAnalysis, presenceOf } from './analysis.ts'
 import { indexBatch, makeAnew, type RefreshStandards } from './batch.ts'
@@ -31,6 +32,8 @@ import { createWaiters } from './waiters.ts'
 /** Entries of a batch. */
 const batchSize = 500
 const smallestBatch = 50
+/** The same while users save: what a batch holds in memory until it is written makes collecting garbage longer for their saves. */
+const busyBatch = 100
 /** Milliseconds that a batch of many objects may take. New saves wait for its end. */
 const longestBatch = 400
 /** Milliseconds for which dependents of changed objects are queued between two batches. */
@@ -76,6 +79,8 @@ export interface IndexerDeps {
   /** Raised when entries have been queued and committed in this process. */
   readonly queued: Pick<Signal, 'listen'>
   readonly clock?: () => Date
+  /** Open saves of users. */
+  readonly foreground: Pick<Foreground, 'isBusy'>
   /** Waits until the memory of this process has all changes that are committed. */
   readonly upToDate: () => Promise<void>
 }
@@ -230,7 +235,8 @@ export async function createIndexer(deps: IndexerDeps) {
     let anew = false
     const backlog = await target.openBacklog(connection.db, log)
     while (!closed) {
-      const { entries, size, more, spreading } = await reader.next(connection.db)
+      const most = deps.foreground.isBusy() && hurrying === 0 ? busyBatch : batchSize
+      const { entries, size, more, spreading } = await reader.next(connection.db, most)
       if (entries.length === 0) {
         if (spreading) {
           await spreadFor(connection.db)
@@ -396,18 +402,20 @@ function queueReader() {
     started = performance.now()
   }
   return {
-    async next(db: Queryable): Promise<Next> {
+    async next(db: Queryable, most: number): Promise<Next> {
+      const room = Math.min(size, most)
       if (performance.now() - started > longestWalk) restart()
       const atStart = after.every((seq) => seq === 0)
-      const { entries: waiting, spreading } = await store.readQueue(db, size, after)
+      const { entries: waiting, spreading } = await store.readQueue(db, room, after)
       if (waiting.length === 0 && !atStart) {
         restart()
-        return this.next(db)
+        return this.next(db, most)
       }
-      const { entries, singles } = nextBatch(waiting, { size, singlesBefore })
+      const { entries, singles } = nextBatch(waiting, { size: room, singlesBefore })
       singlesBefore = singles
       for (const entry of entries) after[laneOf(entry)] = entry.seq
-      return { entries, size, spreading, more: waiting.length > entries.length || entries.length >= size }
+      const more = waiting.length > entries.length || entries.length >= room
+      return { entries, size: room, spreading, more }
     },
 
     /** Makes slow batches smaller. */

@@ -78,16 +78,21 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
 
   async function find(plan: Plan, deadline: Deadline) {
     const q = db.within(deadline)
-    const found = plan.readsTexts && plan.limit > 0 ? await findAtOnce(q, plan) : await findApart(q, plan)
-    return { ...found, aggregations: await countFacets(q, plan.facets, plan.matching, plan.parameters) }
+    const [found, aggregations] = await Promise.all([
+      plan.readsTexts && plan.limit > 0 ? findAtOnce(q, plan) : findApart(q, plan),
+      countFacets(q, plan.facets, plan.matching, plan.parameters),
+    ])
+    return { ...found, aggregations }
   }
 
   /** The number and the page, each by itself: an index may have the order of the page. */
   async function findApart(q: Queryable, { source, parameters, matching, order, offset, limit }: Plan) {
-    const counted = await q.query<{ count: number }>(...parameters.statement(`select count(*) as count ${matching}`))
     const page = `select ${source.basetype} as basetype, ${source.id} as id ${matching}
        order by ${order} limit ${parameters.add(limit)} offset ${parameters.add(offset)}`
-    const { rows } = limit === 0 ? { rows: [] } : await q.query<RecordHit>(...parameters.statement(page))
+    const [counted, { rows }] = await Promise.all([
+      q.query<{ count: number }>(...parameters.statement(`select count(*) as count ${matching}`)),
+      limit === 0 ? { rows: [] } : q.query<RecordHit>(...parameters.statement(page)),
+    ])
     return { count: counted.rows[0]?.count ?? 0, hits: rows }
   }
 

@@ -19,7 +19,8 @@ export function schemaRefusal(failures: readonly SchemaFailure[], part: string):
   const [first] = there
   const place = `${part}${first?.instancePath ?? ''}`
   const choices = choicesOf(there)
-  if (choices.length === 0) return badRequest(`${place} ${first?.message ?? 'is wrong'}`, { name: place, ...first?.params })
+  if (choices.length === 0)
+    return badRequest(`${place} ${first?.message ?? 'is wrong'}`, { name: place, ...first?.params })
   const message = `${place} must be ${choices.length > 1 ? 'one of ' : ''}${choices.join(', ')}`
   return badRequest(message, { name: place, allowedValues: choices })
 }

@@ -23,11 +23,13 @@ export async function composeReaders(
   opened: AsyncDisposableStack,
 ) {
   const baseConfig = await openBaseConfig({ snapshots, seal, log })
-  const setLevel = ({ logging }: BaseConfig): void => {
-    log.level = logging.level || config.logLevel
+  const { level } = log
+  const setLevel = ({ logging }: Pick<BaseConfig, 'logging'>): void => {
+    log.level = logging.level || level
   }
   setLevel(baseConfig.get())
   opened.defer(baseConfig.onChange(setLevel))
+  opened.defer(() => setLevel({ logging: { level: '', timings: false } }))
   const eventUsers = createEventUsers(db)
   const events = createEventLog({
     userFields: eventUsers.userFields,

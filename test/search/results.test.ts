@@ -219,7 +219,8 @@ describe('pages', () => {
     }
     assert.deepEqual(await Promise.all([harvest(10_000), harvest(10_001)]), [
       [200, 'noRecordsMatch'],
-      [400, 'badArgument'],
+      // Harvesters may name any number: a larger one counts as the highest (test/harvest).
+      [200, 'noRecordsMatch'],
     ])
     const { paths } = (await root.get('/system/openapi/spec.json')).body
     const paged = Object.keys(paths).filter((path) =>

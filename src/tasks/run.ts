@@ -1,4 +1,5 @@
 /** Runs of tasks: jobs of a separate lane, so that they delay no other jobs. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventLog } from '../events/service.ts'
 import type { JobContext, Jobs } from '../jobs/service.ts'
 import type { MailQuota, MailService } from '../mail/service.ts'
@@ -48,7 +49,10 @@ const pause = 60_000
 const batchSize = 100
 /** The same while users save: their saves wait for the processor and for commits as long as a batch takes. */
 const smallBatch = 10
-/** Milliseconds that a batch waits for saves of users. */
+/**
+ * Milliseconds that a batch waits for saves of users, and the longest rest before it: a run rests as long as its last batch took, so that
+ * half of the time is for users.
+ */
 const longestWait = 500
 
 /** The run was ended by a user: the batch in progress is not stored. */
@@ -208,6 +212,7 @@ function isRefusal(error: unknown): boolean {
 
 function openRun({ db, actorsOf, clock, foreground }: RunDeps, task: StoredTask, signal: AbortSignal): Run {
   const startedAt = Date.now()
+  let batchBegan = performance.now()
   let lines: LogLine[] = []
   let actor: { readonly who: Actor; readonly at: number } | null = null
   const run: Run = {
@@ -247,9 +252,11 @@ function openRun({ db, actorsOf, clock, foreground }: RunDeps, task: StoredTask,
       if (!(await store.isRunning(db, task))) throw new Ended()
     },
     async nextBatch() {
-      if (!foreground.isBusy()) return batchSize
-      await foreground.quiet(longestWait)
-      return smallBatch
+      const took = performance.now() - batchBegan
+      const busy = foreground.isBusy()
+      if (busy) await Promise.all([foreground.quiet(longestWait), sleep(Math.min(took, longestWait))])
+      batchBegan = performance.now()
+      return busy ? smallBatch : batchSize
     },
     isLong: () => Date.now() - startedAt > longestJob,
   }

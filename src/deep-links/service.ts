@@ -276,7 +276,7 @@ function presentation(content: Wire, name: string): Document {
 /** Formats for one object, besides style sheets and IIIF. */
 const offered = new Set(['json', 'xml_native', 'csv', 'html', 'dc', 'lido', 'mods'])
 
-/** Where path and query differ, the one who asks for a download gets it. */
+/** Where path and query differ, the download counts. */
 function dispositionOf({ disposition }: DeepLink, asked: Disposition | undefined): Disposition | null {
   if (disposition === 'attachment' || asked === 'attachment') return 'attachment'
   return disposition ?? asked ?? null

@@ -72,7 +72,7 @@ export function readRequest(sent: Sent): HarvestRequest {
   return {
     verb,
     given,
-    // Whoever asks for more gets what is possible, and a token for the rest.
+    // A larger number counts as the largest; the rest follows by a token.
     limit:
       given.limit === undefined
         ? null

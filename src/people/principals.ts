@@ -17,7 +17,7 @@ export interface WantedPrincipals {
   readonly groupReferences: readonly string[]
   /** The caller who names them; absent: the service itself. */
   readonly namedBy?: NamedBy
-  /** Those that cannot be deleted until the transaction ends: what is about to name them would name nothing. */
+  /** The kinds that cannot be deleted until the transaction ends, as a record that is being written names them. */
   readonly kept?: 'groups' | 'all'
 }
 

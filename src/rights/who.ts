@@ -28,7 +28,7 @@ export interface PrincipalLookup {
     readonly userIds: readonly number[]
     readonly groupIds: readonly number[]
   }
-  /** Those that cannot be deleted until the transaction ends: what is about to name them would name nothing. */
+  /** The kinds that cannot be deleted until the transaction ends, as a record that is being written names them. */
   readonly kept?: 'groups' | 'all'
 }
 

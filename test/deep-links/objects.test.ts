@@ -386,7 +386,7 @@ suite('objects behind deep links', () => {
         assert.ok(header.startsWith(`${how}; ${name}`), `${asked}: ${header}`)
       }
     }
-    // Who asks for a download gets one, in the path or in the query.
+    // A download is asked for in the path or in the query.
     for (const asked of ['inline?disposition=attachment', 'attachment?disposition=inline']) {
       const header = `${(await it.open(`${path}/disposition/${asked}`)).headers['content-disposition']}`
       assert.ok(header.startsWith(`attachment; ${name}`), `${asked}: ${header}`)

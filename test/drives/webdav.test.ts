@@ -157,7 +157,7 @@ suite('WebDAV', () => {
     assert.equal(new Set(puts.map(({ headers }) => headers.get('x-svc-system-object-id'))).size, 1)
     assert.ok(contents.includes((await ask(`${url}same.txt`, 'GET')).text))
     assert.equal((await root().get(`/collection/objects/${id}`)).body.count, 1)
-    // Whoever wants to make it, and nothing else, is told.
+    // With `If-None-Match: *` the later ones are refused.
     const only = await Promise.all(
       contents.map((content) => ask(`${url}only.txt`, 'PUT', { 'if-none-match': '*' }, content)),
     )

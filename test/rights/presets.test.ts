@@ -217,7 +217,7 @@ describe('the catalogue of rights and its presets', () => {
     refused(await post(said({}), root, 'pool'), 400, 'ServerGeneric')
     refused(await post(said({}), guest), 403, 'SystemRightRequired')
     refused(await guest.delete(`/right/object/presets/${_id}`), 403, 'SystemRightRequired')
-    // What is not there is as good as deleted.
+    // An unknown preset counts as deleted.
     for (const none of ['object/presets/999', `collection/presets/${_id}`]) {
       assert.deepEqual(ok(await root.delete(`/right/${none}`)), { status: { acknowledged: 'ok' } })
     }

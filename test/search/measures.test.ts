@@ -119,7 +119,7 @@ test('SR-013 language, filter_parent, precision, ranges and bounds decide what a
   ]
   assert.deepEqual(await titles({ field: 'work.title' }), english)
   assert.deepEqual(await titles({ field: 'work.title', language: 'en-US' }), english)
-  // What has no German title counts by the one that it has; a language in the name counts nothing else.
+  // An object without a German title counts by its other title, unless the name of the field has the language.
   const german = ['Die Brücke von Westminster', 1]
   assert.deepEqual(await titles({ field: 'work.title', language: 'de-DE' }), [english[0], german])
   assert.deepEqual(await titles({ field: 'work.title.de-DE' }), [german])

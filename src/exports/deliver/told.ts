@@ -1,4 +1,4 @@
-/** What events say of a download (`export`, `files`). */
+/** Members of the events of a download (`export`, `files`). */
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { walkFiles } from '../files.ts'
 import { type ExportFile, pathOf, type StoredExport } from '../model.ts'

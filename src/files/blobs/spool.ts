@@ -47,7 +47,7 @@ export function createSpool(folder: string) {
   }
 }
 
-/** Those pieces that together have at most so many bytes, and the others. */
+/** The first pieces, with so many bytes at most, and the others. */
 function splitAt(pieces: readonly Buffer[], most: number): [readonly Buffer[], readonly Buffer[]] {
   let left = most
   for (const [index, piece] of pieces.entries()) {

@@ -46,7 +46,7 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
   const version: Content = { ...delivery.version, size }
   const range = wantedRange(request, version, tag, delivery.mostSkipped)
   if (range === 'none') {
-    // What is said of the content is not said of the refusal.
+    // Headers of the content do not apply to the refusal.
     for (const name of ['Content-Disposition', 'ETag', 'Last-Modified', 'Cache-Control']) reply.removeHeader(name)
     reply.header('Content-Range', `bytes */${version.size}`)
     throw new AppError('RangeNotSatisfiable', { size: version.size })

@@ -95,7 +95,7 @@ interface Found {
   readonly keep: number
 }
 
-/** What a delivery of it needs besides. */
+/** The other data that its delivery needs. */
 interface Prepared extends Found {
   readonly metadata: MetadataToWrite | null
   readonly marks: LoadedMarks

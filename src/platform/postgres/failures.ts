@@ -15,7 +15,7 @@ const away: Meaning = { code: 'ServiceUnavailable', message: 'The database canno
 const comesBack: Meaning = { ...away, comesBack: true }
 const short: Meaning = { code: 'ServiceUnavailable', message: 'The database is short of resources; try again.' }
 const locked: Meaning = { code: 'DatabaseLockError' }
-/** What a request names is looked up before it is written, so only a deletion in between brings this about. */
+/** Named records are looked up before a request is written, so only a deletion in between causes this. */
 const justDeleted: Meaning = {
   code: 'DatabaseLockError',
   message: 'Something that the request names, or its user, was deleted at the same time; try again.',

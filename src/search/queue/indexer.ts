@@ -247,7 +247,7 @@ export async function createIndexer(deps: IndexerDeps) {
         if (anew) await reindexing.finish(db, version())
         break
       }
-      // What is stored must follow from the change that has queued an entry, also from pools and languages, which are in memory.
+      // A document must follow from the change that has queued its entry, also from pools and languages, which are in memory.
       await deps.upToDate()
       anew ||= entries.some(({ priority }) => priority === 2)
       await backlog.before(entries.length, size)

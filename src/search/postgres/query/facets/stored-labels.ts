@@ -3,7 +3,7 @@ import type { SearchField } from '../../../plan/fields.ts'
 import type { TextChoice } from '../../../plan/measures.ts'
 import { columnPath, valuePath } from '../conditions/stored-values.ts'
 
-/** The languages that a localized text is counted in: the first one that it has. `others`: any, where it has none of these. */
+/** A localized text counts in the first of the languages that it has; with `others` in any other one, if it has none of them. */
 interface Texts {
   readonly languages: readonly string[]
   readonly others: boolean

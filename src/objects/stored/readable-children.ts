@@ -15,11 +15,12 @@ export async function withReadableChildren(
   systemObjectIds: readonly number[],
 ): Promise<Set<number>> {
   if (systemObjectIds.length === 0) return new Set()
-  const { sql, values, shape } = readableSql(model, caller)
+  const { sql, values } = readableSql(model, caller)
+  // Without a name, so that it is planned each time: made while the table was small, a plan would read all objects for
+  // as long as the connection keeps it.
   const { rows } = await q.query<{ id: number }>(
     `select x.id from unnest($${values.length + 1}::bigint[]) as x(id) where exists (select from object o where ${child} and ${sql})`,
     [...values, numbersText(systemObjectIds)],
-    `objects-with-children-${shape}`,
   )
   return new Set(rows.map((row) => row.id))
 }

@@ -171,7 +171,7 @@ async function createLauncher(
       await removeStalePidFile(folders)
       const begun = new Date()
       const child = await run(folders, 'postgres', args)
-      const failed = once(child, 'exit').then(async () => {
+      const failed = exitOf(child).then(async () => {
         throw new Error(`PostgreSQL does not start: ${await whyItEnded(folders, begun, child)}`)
       })
       failed.catch(() => {})
@@ -210,16 +210,21 @@ async function restart(
   }
 }
 
-/** Runs a program of the server in its own session, so that Ctrl+C in the terminal reaches the service only. */
+/**
+ * Runs a program of the server in its own session, so that Ctrl+C in the terminal reaches the service only. It may have ended when
+ * this returns, so its exit is awaited by `exitOf`, never by the event alone. @throws {Error} when it cannot be started.
+ */
 async function run(folders: PostgresFolders, program: 'initdb' | 'postgres', args: string[]): Promise<ChildProcess> {
   await using log = await freshFile(startLog(folders))
-  return spawn(join(folders.server, 'bin', program), args, {
+  const child = spawn(join(folders.server, 'bin', program), args, {
     cwd: folders.data,
     detached: true,
     stdio: ['ignore', log.fd, log.fd],
     env: { PATH: process.env.PATH, LC_ALL: 'C' },
     ...(folders.identity ?? {}),
-  }).on('error', () => {})
+  })
+  await once(child, 'spawn')
+  return child.on('error', () => {})
 }
 
 /**

@@ -12,15 +12,16 @@ export interface SignInState {
 
 /** The reason why a user may not sign in; `null` when the user may. */
 export function signInObstacle(user: SignInState, now: Date): LockOut | null {
-  const today = now.toISOString().slice(0, 10)
   if (user.archived) return 'archived'
   if (user.loginDisabled) return 'login_disabled'
-  if (user.loginValidFrom !== null && user.loginValidFrom > today) return 'login_valid_from'
-  if (user.loginValidTo !== null && user.loginValidTo < today) return 'login_valid_to'
+  if (user.loginValidFrom !== null && user.loginValidFrom > dayOf(now)) return 'login_valid_from'
+  if (user.loginValidTo !== null && user.loginValidTo < dayOf(now)) return 'login_valid_to'
   if (user.emailUnconfirmed) return 'email_unconfirmed'
   if (user.shareEnded) return 'share_ended'
   return null
 }
+
+const dayOf = (moment: Date): string => moment.toISOString().slice(0, 10)
 
 export type LockOut =
   | 'archived'

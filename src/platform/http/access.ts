@@ -1,13 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import type { Actor } from '../actor.ts'
 import { AppError } from '../errors.ts'
+import { declarationOf } from './http.ts'
 import type { Authenticator } from './surface.ts'
 import { requireRight } from './system-right.ts'
 
 /** A hook before the body: identifies the caller, and checks it against the declaration of the route. */
 export function accessHook(readOnly: (route: { readonly endsReadOnly?: boolean | undefined }) => boolean) {
   return async (request: FastifyRequest): Promise<void> => {
-    const { access, writes, endsReadOnly, systemRight, surface } = request.routeOptions.config
+    const { access, writes, endsReadOnly, systemRight, surface } = declarationOf(request)
     if (access === undefined || access === 'public') {
       if (writes && readOnly({ endsReadOnly })) throw new AppError('ReadOnlyMode')
       return

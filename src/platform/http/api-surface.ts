@@ -38,7 +38,7 @@ function parameterRules(requestTokens: readonly string[]): ParameterRules {
     },
     checkQuery: checkQueryNames,
     checkBody: checkBodyNames,
-    async present(request, reply, payload) {
+    present(request, reply, payload) {
       applyCacheSeconds(request, reply, requestTokens)
       return prettyJson(request, reply, payload)
     },

@@ -5,9 +5,14 @@ const notKept = 'no-store, no-cache'
 const keptAnswers = [200, 206, 304]
 
 /** A hook before the answer: caches must not store answers without a `Cache-Control` header. */
-export async function preventCaching(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+export function preventCaching(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  done: (error: Error | null, payload: unknown) => void,
+): void {
   if (request.method === 'GET' && !reply.hasHeader('Cache-Control')) reply.header('Cache-Control', notKept)
-  return payload
+  done(null, payload)
 }
 
 /**

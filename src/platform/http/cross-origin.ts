@@ -1,5 +1,6 @@
 import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { declarationOf } from './http.ts'
 import { type KnownRoute, methodsAt, unknownAddress } from './unknown-address.ts'
 
 declare module 'fastify' {
@@ -55,10 +56,10 @@ export function createCrossOrigin(origins: readonly string[]) {
   }
 
   function onRequest(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
-    if (request.routeOptions.config.surface?.origins === 'any') reply.header('Access-Control-Allow-Origin', '*')
+    const { surface } = declarationOf(request)
+    if (surface?.origins === 'any') reply.header('Access-Control-Allow-Origin', '*')
     // A surface may handle OPTIONS itself; a preflight is always answered here.
-    const own = request.routeOptions.config.surface !== undefined && !isPreflight(request)
-    if (request.method !== 'OPTIONS' || own) done()
+    if (request.method !== 'OPTIONS' || (surface !== undefined && !isPreflight(request))) done()
     else answer(request, reply, done)
   }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyRequest, RawServerDefault } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest, RawServerDefault } from 'fastify'
 import type { Logger } from 'pino'
 import type { Actor } from '../actor.ts'
 import type { ErrorCode } from '../catalogue.ts'
@@ -61,6 +61,8 @@ declare module 'fastify' {
     actor: Actor | null
     /** Ends when the client disconnects, and after the time for which a request may keep the database busy. */
     deadline: Deadline
+    /** Read by `declarationOf`. */
+    declaration?: FastifyContextConfig
   }
   interface FastifyInstance {
     /** Requests in flight; `drain` it before `close`. */
@@ -76,6 +78,15 @@ export type HttpApp = FastifyInstance<RawServerDefault, IncomingMessage, ServerR
 export function actorOf(request: FastifyRequest): Actor {
   if (!request.actor) throw new AppError('UserRequired')
   return request.actor
+}
+
+/**
+ * The declaration of the route of a request. The hooks read it a dozen times for each request, and `routeOptions` makes an object
+ * each time.
+ */
+export function declarationOf(request: FastifyRequest): FastifyContextConfig {
+  request.declaration ??= request.routeOptions.config
+  return request.declaration
 }
 
 /** The state of the service, in one word. */

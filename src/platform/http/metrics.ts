@@ -81,11 +81,12 @@ function observeRequests(http: HttpApp, registry: Registry): void {
     labelNames: ['method', 'route'],
     registers: [registry],
   })
-  http.addHook('onResponse', async (request, reply) => {
+  http.addHook('onResponse', (request, reply, done) => {
     const labels = { method: request.method, route: request.routeOptions.url ?? 'none' }
     const seconds = reply.elapsedTime / 1000
     duration.observe({ ...labels, status: reply.statusCode }, seconds)
     if (seconds > slow) slowRequests.inc(labels)
+    done()
   })
 }
 

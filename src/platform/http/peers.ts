@@ -29,6 +29,9 @@ const comeBackAfter = 1
 const stalled = 2000
 
 interface Watched {
+  /** The address of the last client of this connection, and whether it is that of a proxy: that takes longer to tell than the rest. */
+  client: string
+  isProxy: boolean
   /** Number of unanswered requests. */
   open: number
   /** Time of the last answer, or of the opening. */
@@ -60,7 +63,8 @@ export function guardPeers(server: Server, options: PeerOptions) {
   server.prependListener('request', joinSmallChunks)
   server.on('connection', (socket: Socket) => {
     const restsSince = performance.now()
-    const watched = { open: 0, restsSince, since: null, takenThen: 0, movedAt: 0, takenLast: 0, held: 0 }
+    const paceOf = { since: null, takenThen: 0, movedAt: 0, takenLast: 0 }
+    const watched = { client: '', isProxy: isProxy(''), open: 0, restsSince, ...paceOf, held: 0 }
     if (!shares.add(socket, watched)) return
     connections.set(socket, watched)
     socket.once('close', () => connections.delete(socket))
@@ -113,8 +117,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
   }
 
   /** Clients behind a proxy share connections, so their requests are counted. False: the client has too many. */
-  function countRequest({ ip }: FastifyRequest, { raw }: FastifyReply): boolean {
-    if (isProxy(ip)) return true
+  function countRequest(ip: string, { raw }: FastifyReply): boolean {
     const network = networkOf(ip)
     const before = requests.get(network) ?? 0
     if (before >= mostOfNetwork) return false
@@ -125,6 +128,15 @@ export function guardPeers(server: Server, options: PeerOptions) {
       else requests.delete(network)
     })
     return true
+  }
+
+  function isFromProxy(ip: string, watched: Watched | undefined): boolean {
+    if (!watched) return isProxy(ip)
+    if (watched.client !== ip) {
+      watched.client = ip
+      watched.isProxy = isProxy(ip)
+    }
+    return watched.isProxy
   }
 
   const timer = setInterval(look, 1000).unref()
@@ -145,7 +157,8 @@ export function guardPeers(server: Server, options: PeerOptions) {
           return
         }
       }
-      if (!countRequest(request, reply)) {
+      const { ip } = request
+      if (!isFromProxy(ip, watched) && !countRequest(ip, reply)) {
         done(quotaExceeded('svc.quotas.connections', mostOfNetwork, comeBackAfter))
         return
       }

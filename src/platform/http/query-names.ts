@@ -6,6 +6,7 @@ import { parseExact } from '../values/exact-json.ts'
 import { hasNamedMembers } from '../values/named-members.ts'
 import { nearestName } from '../values/nearest.ts'
 import { escapesUtf8 } from '../values/utf8.ts'
+import { declarationOf } from './http.ts'
 import { noteIgnored } from './ignored.ts'
 import { type Flag, flag, isOn, unasked } from './query.ts'
 
@@ -126,7 +127,7 @@ export function learnQueryNames(route: RouteOptions): void {
  */
 export function checkQueryNames(request: FastifyRequest, reply: FastifyReply): void {
   assertUtf8(request.raw.url ?? '')
-  const { queryNames, unknownQuery, refusedQuery, idleQuery, filterNames } = request.routeOptions.config
+  const { queryNames, unknownQuery, refusedQuery, idleQuery, filterNames } = declarationOf(request)
   if (!queryNames) return
   const unknown: string[] = []
   const idle: string[] = []
@@ -189,11 +190,15 @@ export function isStrict(request: FastifyRequest): boolean {
 /** Bytes of JSON: longer answers are not formatted again only for readability. */
 const mostPretty = 2_000_000
 
-/** `pretty` of every endpoint that does not implement it itself. */
-export async function prettyJson(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
-  const { pretty } = (request.query ?? {}) as { pretty?: Flag }
-  const { queryNames, ownPretty } = request.routeOptions.config
-  if (pretty === undefined || !isOn(pretty) || !queryNames || (ownPretty && reply.statusCode < 400)) return payload
+/** `pretty` of every endpoint that does not implement it itself. A promise only where there is something to format. */
+export function prettyJson(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
+  const pretty = (request.query as { pretty?: Flag } | undefined)?.pretty
+  if (pretty === undefined || !isOn(pretty)) return payload
+  const { queryNames, ownPretty } = declarationOf(request)
+  return !queryNames || (ownPretty && reply.statusCode < 400) ? payload : formatted(reply, payload)
+}
+
+async function formatted(reply: FastifyReply, payload: unknown): Promise<unknown> {
   if (!String(reply.getHeader('Content-Type')).includes('json')) return payload
   if (typeof payload === 'string' || Buffer.isBuffer(payload)) {
     if (payload.length <= mostPretty) return JSON.stringify(parseExact(String(payload)), null, 2)

@@ -5,7 +5,7 @@ import { scrubPath } from '../secrets/secrets.ts'
 /** One line per request; `always`: whatever the level of the log is. Only its path can contain secrets. */
 export function responseLogger(lines: Logger, always: () => boolean) {
   const withoutLevel = lines.child({}, { level: 'info' })
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const log = always() ? withoutLevel : lines
     log.info(
       {
@@ -18,6 +18,7 @@ export function responseLogger(lines: Logger, always: () => boolean) {
       },
       'request',
     )
+    done()
   }
 }
 

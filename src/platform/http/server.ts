@@ -17,7 +17,7 @@ import { preventCaching } from './cache-headers.ts'
 import { allowOf, createCrossOrigin } from './cross-origin.ts'
 import { type DeclaredRoute, declarationsOf } from './declared-routes.ts'
 import { answerBrokenRequest, createFailureHandler } from './error-responses.ts'
-import { type HttpApp, statusHeader } from './http.ts'
+import { declarationOf, type HttpApp, statusHeader } from './http.ts'
 import { guardPeers } from './peers.ts'
 import { acceptedRequestId, pathOf, responseLogger } from './request-log.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
@@ -111,10 +111,11 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.decorateRequest('actor', null)
   app.decorateRequest('deadline')
   traceRequests(app)
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders).header('X-Request-Id', request.id)
+    const { writes, alone } = declarationOf(request)
     const { read, write } = options.timeLimits
-    const limit = request.routeOptions.config.writes ? write : read
+    const limit = writes ? write : read
     request.deadline = new RequestDeadline(reply.raw, limit, () => callerOf(request.actor, request.ip))
     if (traffic.stopping) {
       reply.header('Connection', 'close')
@@ -125,28 +126,33 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
       reply.header(statusHeader, word)
       throw new AppError('ServiceUnavailable', {}, { message: `The instance does not answer for a while: ${word}.` })
     }
-    const { writes, alone } = request.routeOptions.config
     if (writes) options.foreground.enter(reply.raw)
     if (writes && !alone) options.standstill.enter(reply.raw)
+    done()
   })
   app.addHook('onRequest', peers.onRequest)
   // Before the body is read: a request for a missing or forbidden resource is refused early.
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (request.is404) throw notThere(request, reply)
+    done()
   })
   app.addHook('onRequest', accessHook(options.readOnly))
-  app.addHook('onRequest', async (request, reply) => rulesOf(request)?.checkQuery(request, reply))
+  app.addHook('onRequest', (request, reply, done) => {
+    rulesOf(request)?.checkQuery(request, reply)
+    done()
+  })
   app.addHook('onRequest', bodies.admit)
-  app.addHook('preHandler', async (request, reply) => rulesOf(request)?.checkBody(request, reply))
-  app.addHook('preHandler', (request, _reply, done) => {
+  app.addHook('preHandler', (request, reply, done) => {
+    rulesOf(request)?.checkBody(request, reply)
     const { deadline } = request
-    withinDeadline(request.routeOptions.config.outlivesClient ? noDeadlineFor(deadline.who) : deadline, done)
+    withinDeadline(declarationOf(request).outlivesClient ? noDeadlineFor(deadline.who) : deadline, done)
   })
   app.addHook('onSend', drainUnread(options.bodyLimit))
   app.addHook('onSend', peers.onSend)
-  app.addHook('onSend', async (request, reply, payload) => {
-    const rules = rulesOf(request)
-    return rules ? rules.present(request, reply, payload) : payload
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const shown = rulesOf(request)?.present(request, reply, payload) ?? payload
+    if (shown instanceof Promise) shown.then((value) => done(null, value), done)
+    else done(null, shown)
   })
   app.addHook('onSend', preventCaching)
   app.addHook('onResponse', responseLogger(options.log, options.timings))
@@ -172,18 +178,17 @@ interface FastifyParts {
 }
 
 function createFastify(options: HttpOptions, { sendFailure, upgrades }: FastifyParts): HttpApp {
+  const aliases = Object.entries(options.aliases)
   return Fastify({
-    loggerInstance: options.log,
+    loggerInstance: withoutChildren(options.log),
     rewriteUrl: ({ url = '/' }) => {
-      const alias = Object.keys(options.aliases).find((beginning) => url.startsWith(beginning))
-      return alias === undefined ? url : `${options.aliases[alias]}${url.slice(alias.length)}`
+      for (const [beginning, path] of aliases) if (url.startsWith(beginning)) return path + url.slice(beginning.length)
+      return url
     },
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyLimit,
     routerOptions: { maxParamLength: 4096 },
     trustProxy: [...options.trustedProxies],
-    // A logger for each request would scan its id for secrets each time: so the id is only added where a line is logged.
-    childLoggerFactory: (log) => log,
     genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? crypto.randomUUID(),
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
     forceCloseConnections: 'idle',
@@ -206,6 +211,18 @@ function createFastify(options: HttpOptions, { sendFailure, upgrades }: FastifyP
   })
 }
 
+/**
+ * The logger of the layer is that of all its requests. A logger for each request would scan its id for secrets each time: so the id
+ * is only added where a line is logged. As a factory of loggers it would be checked to be a logger at each request.
+ */
+function withoutChildren(log: Logger): Logger {
+  const child = (...options: Parameters<Logger['child']>) => {
+    const only = log.child(...options)
+    return Object.assign(only, { child: () => only })
+  }
+  return Object.assign(Object.create(log), { child })
+}
+
 interface Learned {
   readonly declaredRoutes: DeclaredRoute[]
   readonly upgrades: Set<string>
@@ -226,4 +243,4 @@ function learnRoutes(app: HttpApp, options: HttpOptions, { declaredRoutes, upgra
 }
 
 const rulesOf = (request: FastifyRequest): ParameterRules | null | undefined =>
-  request.routeOptions.config.surface?.parameters
+  declarationOf(request).surface?.parameters

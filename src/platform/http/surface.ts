@@ -18,8 +18,8 @@ export interface ParameterRules {
   checkQuery(request: FastifyRequest, reply: FastifyReply): void
   /** Before the handler. @throws {AppError} */
   checkBody(request: FastifyRequest, reply: FastifyReply): void
-  /** Formats the answer, and sets its caching, as the request asks for. */
-  present(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown>
+  /** Formats the answer, and sets its caching, as the request asks for; a promise only where it has to wait. */
+  present(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown
 }
 
 /** The description of a surface's failures in the description of the interface. */

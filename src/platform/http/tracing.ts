@@ -20,12 +20,14 @@ export function traceRequests(app: HttpApp): void {
     if (span) withinSpan(span, done)
     else done()
   })
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const span = open.get(request)
-    if (!span) return
-    span.set({ 'http.response.status_code': reply.statusCode })
-    if (reply.statusCode >= 500) span.fail(`${reply.statusCode}`)
-    span.end()
+    if (span) {
+      span.set({ 'http.response.status_code': reply.statusCode })
+      if (reply.statusCode >= 500) span.fail(`${reply.statusCode}`)
+      span.end()
+    }
+    done()
   })
 
   function factsOf(request: FastifyRequest) {

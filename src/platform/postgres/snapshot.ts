@@ -231,8 +231,9 @@ export function createSnapshots({
 
     /** Waits a moment for changes that are being read, so that a new request sees them; null: there are none. */
     whenCurrent(): Promise<unknown> | null {
+      // Each request asks, and nearly always nothing is being read.
+      if (all.every((kept) => kept.attempt() === null)) return null
       const attempts = all.flatMap((kept) => kept.attempt() ?? [])
-      if (attempts.length === 0) return null
       const late = new AbortController()
       return Promise.race([
         Promise.all(attempts),

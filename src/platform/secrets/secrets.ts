@@ -95,6 +95,7 @@ export function scrubText(text: string): string {
 /** The path of a request in a form for logs: without steps that are signatures, however they are encoded. */
 export function scrubPath(path: string): string {
   const plain = path.includes('%') ? decoded(path) : path
+  if (!suspicious.test(plain)) return path
   const clean = plain
     .replaceAll(signatureStep, `/${masked}`)
     .replaceAll(driveStep, `/$1/${masked}`)

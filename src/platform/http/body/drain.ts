@@ -6,7 +6,7 @@ const patience = 10_000
 const lingering = 1000
 
 /** Announced bytes of the body; Infinity when the length is unknown. */
-export function bodyBytes({ headers }: Pick<FastifyRequest, 'headers'>): number {
+export function bodyBytes({ headers }: Pick<IncomingMessage, 'headers'>): number {
   if (headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY
   return Number(headers['content-length'] ?? 0)
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { bodyBytes } from './drain.ts'
 
 /** Chunks with fewer bytes are joined. */
 const small = 1024
@@ -10,6 +11,8 @@ const room = 16 * 1024
  * buffer of each, which takes some 300 bytes, and counts one. Bodies of 50 connections took 800 MB, and the service ended.
  */
 export function joinSmallChunks(request: IncomingMessage): void {
+  // Most requests have no body.
+  if (bodyBytes(request) === 0) return
   const push = request.push.bind(request)
   /** The first small chunk itself, or a buffer with room for more. */
   let waiting: Buffer | null = null

@@ -3,6 +3,7 @@ import { badRequest } from '../../errors.ts'
 import type { NamedSchema as Schema } from '../../values/named-members.ts'
 import { nearestName } from '../../values/nearest.ts'
 import { once } from '../../values/once.ts'
+import { declarationOf } from '../http.ts'
 import { noteIgnored } from '../ignored.ts'
 import { isStrict } from '../query-names.ts'
 
@@ -120,7 +121,7 @@ interface Found {
  * one unchanged: so members without effect are named, or refused with `strict`.
  */
 export function checkBodyNames(request: FastifyRequest, reply: FastifyReply): void {
-  const shape = request.routeOptions.config.bodyNames?.()
+  const shape = declarationOf(request).bodyNames?.()
   if (!shape) return
   const found: Found = { paths: [], more: 0, nearest: null }
   walk(request.body, shape, '', found)

@@ -7,6 +7,7 @@ import { callerOf } from '../../limits/callers.ts'
 import type { Pace } from '../../limits/pace.ts'
 import { whenClosed } from '../../limits/when-closed.ts'
 import { escapesUtf8, utf8Text } from '../../values/utf8.ts'
+import { declarationOf } from '../http.ts'
 import { bodyBytes } from './drain.ts'
 import type { BodyGate, BodyShare } from './gate.ts'
 import { JsonReader } from './json-reader.ts'
@@ -110,10 +111,10 @@ function takesJson({ routeOptions: { schema } }: FastifyRequest): boolean {
   return schema?.body !== undefined && (schema.consumes?.includes('application/json') ?? true)
 }
 
-const isExact = ({ routeOptions }: FastifyRequest): boolean => routeOptions.config.exactNumbers === true
+const isExact = (request: FastifyRequest): boolean => declarationOf(request).exactNumbers === true
 
 function limitsFor(request: FastifyRequest): BodyLimits {
-  const limits = request.routeOptions.config.bodyLimits
+  const limits = declarationOf(request).bodyLimits
   if (!limits) throw new Error(`${request.routeOptions.url} has no limits of its body`)
   return limits
 }

@@ -4,13 +4,14 @@ import type { FastifyRequest } from 'fastify'
 import { AppError } from '../../errors.ts'
 import { atPace } from '../../limits/pace.ts'
 import { transfer } from '../../memory/buffer-ownership.ts'
+import { declarationOf } from '../http.ts'
 
 /**
  * Bodies of routes with `body: 'stream'`: the handler itself reads them, as they arrive and no faster than it can process them.
  * There is no time limit, and the handler decides on the size; only the pace of the client is checked.
  */
 export function isStreamed(request: FastifyRequest): boolean {
-  return request.routeOptions.config.body === 'stream'
+  return declarationOf(request).body === 'stream'
 }
 
 /**
@@ -21,7 +22,7 @@ export function isStreamed(request: FastifyRequest): boolean {
 export async function* streamedBody(request: FastifyRequest): AsyncGenerator<Buffer> {
   const source = request.body as Readable | undefined
   if (!source) return
-  const pace = request.routeOptions.config.pace ?? { grace: 15, leastRate: 0 }
+  const pace = declarationOf(request).pace ?? { grace: 15, leastRate: 0 }
   const chunks = source.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
   const take = request.raw.socket instanceof Socket ? transfer : (chunk: Buffer) => chunk
   yield* atPace(

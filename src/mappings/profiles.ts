@@ -1,8 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
 import { parse } from 'yaml'
+import { createChecker } from '../platform/values/checker.ts'
 import { readDcElement } from './dublin-core.ts'
 import { type ExportTag, type Profile, type ProfileField, strategies } from './model.ts'
 import { readExportTag, readSearch, type Tags } from './tags/tags.ts'
@@ -69,7 +69,7 @@ const ProfileFile = Type.Object(
   },
   closed,
 )
-const checker = Compile(ProfileFile)
+const checker = createChecker(ProfileFile)
 
 const mostBytes = 1_000_000
 
@@ -95,8 +95,8 @@ async function filesOf(place: string): Promise<readonly string[]> {
 async function readProfile(file: string, tags: Tags): Promise<Profile> {
   if ((await stat(file)).size > mostBytes) throw new Error(`${file}: a profile has at most ${mostBytes} bytes`)
   const given = parsed(await readFile(file, 'utf8'), file)
-  if (!checker.Check(given)) {
-    const [error] = checker.Errors(given)
+  if (!checker.check(given)) {
+    const error = checker.misfit(given)
     // The schema checks unknown members with `false`, which nothing satisfies.
     const problem = error?.message === 'schema is false' ? 'is not known' : (error?.message ?? 'is none')
     throw new Error(`${file}: ${error?.instancePath || 'the profile'} ${problem}`)

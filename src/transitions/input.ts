@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { TProperties, TSchema } from 'typebox'
-import { Compile, type Validator } from 'typebox/compile'
 import { type EventType, eventTypes } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { assertVersion, type VersionConvention } from '../platform/config/versions.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { type Checker, createChecker } from '../platform/values/checker.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import { type Person, type Principal, parseWho, type WhoDraft } from '../rights/service.ts'
 import { readTagFilter, type TagFilterInput } from '../tags/service.ts'
@@ -34,9 +33,9 @@ export interface Draft {
   readonly path: string
 }
 
-const checkList = Compile(TransitionList)
-const checkSetTags = Compile(SetTagsInfo)
-const checkEmail = Compile(EmailInfo)
+const checkList = createChecker(TransitionList)
+const checkSetTags = createChecker(SetTagsInfo)
+const checkEmail = createChecker(EmailInfo)
 
 /**
  * Checks the shape of a list as sent and collects its references. `path` is used in errors.
@@ -56,9 +55,9 @@ export function parseList(wire: unknown, path: string): Draft {
   return { bodies, wanted, path }
 }
 
-function checked<T>(validator: Validator<TProperties, TSchema, unknown, T>, value: unknown, path: string): T {
-  if (validator.Check(value)) return value as T
-  const [error] = validator.Errors(value)
+function checked<T>(checker: Checker<T>, value: unknown, path: string): T {
+  if (checker.check(value)) return value
+  const error = checker.misfit(value)
   const place = `${path}${(error?.instancePath ?? '').replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.')}`
   throw badRequest(`${place} ${error?.message ?? 'is wrong'}`, { path: place })
 }

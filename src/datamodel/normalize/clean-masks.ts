@@ -1,9 +1,9 @@
-import { Compile } from 'typebox/compile'
 import { badRequest } from '../../platform/errors.ts'
+import { createChecker } from '../../platform/values/checker.ts'
 import { limits } from '../limits.ts'
 import { MaskApi, type MaskSchemaApi } from '../schema.ts'
 
-const maskChecker = Compile(MaskApi)
+const maskChecker = createChecker(MaskApi)
 
 /**
  * Checks the JSON types of inline masks. The schema of the route cannot express them, because masks contain fields that contain
@@ -20,7 +20,7 @@ function checkInline(fields: NonNullable<MaskApi['fields']>, path: string, depth
   for (const [at, field] of fields.entries()) {
     if (field.mask === undefined) continue
     const place = `${path}.fields[${at}].mask`
-    const [error] = maskChecker.Check(field.mask) ? [] : maskChecker.Errors(field.mask)
+    const error = maskChecker.check(field.mask) ? undefined : maskChecker.misfit(field.mask)
     if (error) {
       throw badRequest(`${place}${error.instancePath.replaceAll('/', '.')} ${error.message}`, {
         path: `${place}${error.instancePath.replaceAll('/', '.')}`,

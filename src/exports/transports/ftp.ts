@@ -1,4 +1,3 @@
-import { Client } from 'basic-ftp'
 import { checkedHost } from '../../platform/outgoing/addresses.ts'
 import { option } from './options.ts'
 import { type Send, sendInto } from './parcel.ts'
@@ -8,6 +7,7 @@ export const sendByFtp: Send = async (parcel) => {
   const { options, rules, patience, signal, name } = parcel
   const host = option(options, 'host') as string
   const [address] = await checkedHost(host, rules)
+  const { Client } = await import('basic-ftp')
   // Contents must go to the same host as commands: another host was not checked.
   const client = new Client(patience, { allowSeparateTransferHost: false })
   const close = () => client.close()

@@ -1,5 +1,4 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import SftpClient from 'ssh2-sftp-client'
 import { checkedHost } from '../../platform/outgoing/addresses.ts'
 import { withoutEnd } from '../../platform/values/text.ts'
 import { option } from './options.ts'
@@ -10,6 +9,7 @@ export const sendBySftp: Send = async (parcel) => {
   const { options, rules, patience, signal, name } = parcel
   const host = option(options, 'host') as string
   const [address] = await checkedHost(host, rules)
+  const { default: SftpClient } = await import('ssh2-sftp-client')
   const client = new SftpClient()
   const close = () => void client.end().catch(() => {})
   signal.addEventListener('abort', close, { once: true })

@@ -1,5 +1,5 @@
-import { fileTypeFromBuffer, supportedExtensions } from 'file-type'
 import { lookup } from 'mime-types'
+import { once } from '../../platform/values/once.ts'
 import { classOf, type FileClass } from '../classes.ts'
 import { extensionOf } from './file-name.ts'
 
@@ -13,6 +13,9 @@ export interface FileType {
 
 /** Bytes at the beginning of a file by which its type is recognised. */
 export const headBytes = 64 * 1024
+
+/** Loaded with the first file. */
+const signatures = once(() => import('file-type'))
 
 const unknown = 'application/octet-stream'
 
@@ -67,9 +70,13 @@ export function typeByName(name: string): FileType {
  */
 export async function fileTypeOf(name: string, head: Buffer): Promise<FileType> {
   const named = typeByName(name)
+  const { fileTypeFromBuffer, supportedExtensions } = await signatures()
   const found = await fileTypeFromBuffer(head).catch(() => undefined)
-  if (!found)
-    return hasSignature(named.extension) ? { ...named, class: 'unknown', mimeType: unknown } : text(named, head)
+  if (!found) {
+    // A file with this extension would have been recognised.
+    const other = supportedExtensions.has(named.extension as never) && !withoutFixedBeginning.has(named.extension)
+    return other ? { ...named, class: 'unknown', mimeType: unknown } : text(named, head)
+  }
   if (found.ext === 'xml' || named.extension === 'svg') {
     const svg = named.extension === 'svg' && /<svg[\s>]/.test(head.toString('latin1'))
     if (svg) return { extension: 'svg', class: 'image', mimeType: 'image/svg+xml' }
@@ -78,11 +85,6 @@ export async function fileTypeOf(name: string, head: Buffer): Promise<FileType> 
     return { ...named, mimeType: named.extension === found.ext ? found.mime : named.mimeType }
   }
   return { extension: found.ext, class: classOf(found.ext), mimeType: found.mime }
-}
-
-/** Whether files with this extension have a signature that would have been recognised. */
-function hasSignature(extension: string): boolean {
-  return supportedExtensions.has(extension as never) && !withoutFixedBeginning.has(extension)
 }
 
 /** Formats with various beginnings: a file of them may have no known signature. */

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Value } from 'typebox/value'
+import { createChecker } from '../../platform/values/checker.ts'
 import type { SequenceState, TableContent } from './tables.ts'
 
 /**
@@ -69,13 +69,17 @@ const EndShape = Type.Record(
   Type.Object({ rows: Type.Integer({ minimum: 0 }), sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }),
 )
 
+const manifestShape = createChecker(ManifestShape)
+const otherFormat = createChecker(OtherFormat)
+const endShape = createChecker(EndShape)
+
 /** @throws {Error} in one line when the file is no backup of this format. */
 export function parseManifest(text: string): Manifest {
   const value = parseJson(text)
-  if (Value.Check(OtherFormat, value) && value.format > format) {
+  if (otherFormat.check(value) && value.format > format) {
     throw new Error(`the backup was made by a newer release (${value.release}): restore it with that one`)
   }
-  if (!Value.Check(ManifestShape, value)) throw new Error('the file is no backup that this release can read')
+  if (!manifestShape.check(value)) throw new Error('the file is no backup that this release can read')
   const { tables, sequences } = value
   if ((value.contents === undefined) !== (value.format === 1))
     throw new Error('the file is no backup that this release can read')
@@ -88,7 +92,7 @@ export function parseManifest(text: string): Manifest {
 
 export function parseEnd(text: string): End {
   const value = parseJson(text)
-  if (!Value.Check(EndShape, value)) throw new Error('the end of the backup cannot be read')
+  if (!endShape.check(value)) throw new Error('the end of the backup cannot be read')
   return value
 }
 

@@ -1,4 +1,3 @@
-import { fileTypeFromBuffer } from 'file-type'
 import { withoutEnd } from '../../platform/values/text.ts'
 
 /**
@@ -7,6 +6,7 @@ import { withoutEnd } from '../../platform/values/text.ts'
  */
 export async function contentTypeOf(head: Buffer): Promise<string> {
   if (head.length === 0) return 'application/octet-stream'
+  const { fileTypeFromBuffer } = await import('file-type')
   const known = await fileTypeFromBuffer(head).catch(() => undefined)
   if (known && !/xml|html/.test(known.mime)) return known.mime
   const text = withoutEnd(head.toString('utf8'), '\ufffd')

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { Value } from 'typebox/value'
 import { Document, isMap, isSeq, parseDocument } from 'yaml'
+import { createChecker } from '../../../platform/values/checker.ts'
 import { SheetError } from '../limits.ts'
 
 /** The types of columns that cells can be read as; `file` is a column of files, `parent` the object above in a hierarchy. */
@@ -86,6 +86,8 @@ const MappingFile = Type.Object(
   strict,
 )
 
+const mappingFile = createChecker(MappingFile)
+
 export type Mapping = Static<typeof MappingFile>
 export type ColumnMapping = Static<typeof MappedColumn>
 
@@ -108,7 +110,7 @@ export function parseMapping(text: string, name: string): Mapping {
   const [fault] = document.errors
   if (fault) throw new SheetError(`${name}: ${fault.message.split('\n')[0]}`)
   const value: unknown = document.toJS({ maxAliasCount: 0 })
-  const [wrong] = Value.Errors(MappingFile, value)
+  const wrong = mappingFile.misfit(value)
   if (wrong) throw new SheetError(`${name}: ${placeOf(wrong.instancePath)} ${wrong.message}`)
   const mapping = value as Mapping
   assertComplete(mapping, name)

@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { Type } from 'typebox'
-import { Check } from 'typebox/value'
+import { createChecker } from '../../../platform/values/checker.ts'
 import type { RelyingParty } from './relying-party.ts'
 import type { NewPasskey, PasskeyKey } from './store.ts'
 
@@ -34,6 +34,11 @@ const ClientData = Type.Object({
   topOrigin: Type.Optional(Type.Never()),
 })
 
+const answers = createChecker(Answer)
+const setupAnswers = createChecker(SetupAnswer)
+const proofAnswers = createChecker(ProofAnswer)
+const clientData = createChecker(ClientData)
+
 /** The answer of a device that creates a key. */
 export interface SetupAnswer {
   readonly challenge: string
@@ -49,7 +54,7 @@ export interface ProofAnswer {
 /** `null`: the text is no such answer. */
 export function readSetupAnswer(text: string): SetupAnswer | null {
   const answer = readAnswer(text)
-  if (!answer || !Check(SetupAnswer, answer.value)) return null
+  if (!answer || !setupAnswers.check(answer.value)) return null
   const { id, rawId, response } = answer.value
   const { clientDataJSON, attestationObject, transports = [] } = response
   const json = { clientDataJSON, attestationObject, transports: [...transports] }
@@ -68,7 +73,7 @@ export function readSetupAnswer(text: string): SetupAnswer | null {
 /** `null`: the text is no such answer. */
 export function readProofAnswer(text: string): ProofAnswer | null {
   const answer = readAnswer(text)
-  if (!answer || !Check(ProofAnswer, answer.value)) return null
+  if (!answer || !proofAnswers.check(answer.value)) return null
   const { id, rawId, response } = answer.value
   const { clientDataJSON, authenticatorData, signature, userHandle } = response
   return {
@@ -87,9 +92,9 @@ export function readProofAnswer(text: string): ProofAnswer | null {
 function readAnswer(text: string) {
   if (text.length > longestAnswer) return null
   const value = parsed(text)
-  if (!Check(Answer, value)) return null
+  if (!answers.check(value)) return null
   const data = parsed(Buffer.from(value.response.clientDataJSON, 'base64url').toString())
-  return Check(ClientData, data) ? { value, challenge: data.challenge } : null
+  return clientData.check(data) ? { value, challenge: data.challenge } : null
 }
 
 function parsed(text: string): unknown {

@@ -197,7 +197,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
   }
 
   /** The object from memory, when its row still has the same row version. */
-  async function check(
+  function check(
     table: Table,
     { by, id }: { readonly by: Address['by']; readonly id: number },
     reader: Reader,
@@ -225,8 +225,8 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     reverseColumns: readonly number[],
   ): Promise<CachedObject> {
     const absent = reverseColumns.filter((column) => !reverses.has(column))
-    const heads = await headsById(model, around.keys(), around)
-    return { object, heads: [...heads.values()], absent, kept: objects.has(object.systemObjectId) }
+    const heads = around.size === 0 ? [] : [...(await headsById(model, around.keys(), around)).values()]
+    return { object, heads, absent, kept: objects.has(object.systemObjectId) }
   }
 
   function aroundOf(object: Loaded, reader: Reader, { links }: Needs): readonly number[] {
@@ -285,7 +285,10 @@ export function headBytes(head: Head): number {
   return bytes
 }
 
+const noRowVersions: RowVersions = new Map()
+
 function only(rowVersions: RowVersions, ids: readonly number[]): RowVersions {
+  if (ids.length === 0) return noRowVersions
   const result = new Map<number, string>()
   for (const id of ids) {
     const rowVersion = rowVersions.get(id)

@@ -40,6 +40,7 @@ export function createRowVersionReader(db: Queryable) {
       columns: readonly number[],
     ): Promise<{ rowVersions: RowVersions; reverses: ReadonlySet<number> }> {
       const { rowVersions, linked } = await current([{ ids, columns }])
+      if (columns.length === 0) return { rowVersions, reverses: noColumns }
       return { rowVersions, reverses: new Set(columns.filter((column) => linked.has(linkKey(ids[0], column)))) }
     },
 
@@ -52,6 +53,8 @@ export function createRowVersionReader(db: Queryable) {
     },
   }
 }
+
+const noColumns: ReadonlySet<number> = new Set()
 
 async function read(db: Queryable, questions: readonly Question[]): Promise<Current> {
   const ids = new Set<number>()

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import Fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
@@ -189,7 +190,7 @@ function createFastify(options: HttpOptions, { sendFailure, upgrades }: FastifyP
     bodyLimit: options.bodyLimit,
     routerOptions: { maxParamLength: 4096 },
     trustProxy: [...options.trustedProxies],
-    genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? crypto.randomUUID(),
+    genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? randomUUID(),
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
     forceCloseConnections: 'idle',
     // The reader of a body limits its time (body/reader.ts): files may take longer than any other request.

@@ -1,5 +1,4 @@
 import { lookup } from 'mime-types'
-import { once } from '../../platform/values/once.ts'
 import { classOf, type FileClass } from '../classes.ts'
 import { extensionOf } from './file-name.ts'
 
@@ -13,9 +12,6 @@ export interface FileType {
 
 /** Bytes at the beginning of a file by which its type is recognised. */
 export const headBytes = 64 * 1024
-
-/** Loaded with the first file. */
-const signatures = once(() => import('file-type'))
 
 const unknown = 'application/octet-stream'
 
@@ -70,7 +66,7 @@ export function typeByName(name: string): FileType {
  */
 export async function fileTypeOf(name: string, head: Buffer): Promise<FileType> {
   const named = typeByName(name)
-  const { fileTypeFromBuffer, supportedExtensions } = await signatures()
+  const { fileTypeFromBuffer, supportedExtensions } = await import('file-type')
   const found = await fileTypeFromBuffer(head).catch(() => undefined)
   if (!found) {
     // A file with this extension would have been recognised.

@@ -29,7 +29,7 @@ const comeBackAfter = 1
 const stalled = 2000
 
 interface Watched {
-  /** The address of the last client of this connection, and whether it is that of a proxy: that takes longer to tell than the rest. */
+  /** The client of the last request, and whether it is a proxy: to look it up takes longer than all else here. */
   client: string
   isProxy: boolean
   /** Number of unanswered requests. */
@@ -64,7 +64,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
   server.on('connection', (socket: Socket) => {
     const restsSince = performance.now()
     const paceOf = { since: null, takenThen: 0, movedAt: 0, takenLast: 0 }
-    const watched = { client: '', isProxy: isProxy(''), open: 0, restsSince, ...paceOf, held: 0 }
+    const watched = { client: '', isProxy: false, open: 0, restsSince, ...paceOf, held: 0 }
     if (!shares.add(socket, watched)) return
     connections.set(socket, watched)
     socket.once('close', () => connections.delete(socket))
@@ -130,6 +130,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
     return true
   }
 
+  /** Whether the client of a request is a proxy itself. */
   function isFromProxy(ip: string, watched: Watched | undefined): boolean {
     if (!watched) return isProxy(ip)
     if (watched.client !== ip) {

@@ -111,6 +111,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addContentTypeParser('*', bodies.other)
   app.decorateRequest('actor', null)
   app.decorateRequest('deadline')
+  app.decorateRequest('declaration')
   traceRequests(app)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders).header('X-Request-Id', request.id)
@@ -214,7 +215,7 @@ function createFastify(options: HttpOptions, { sendFailure, upgrades }: FastifyP
 
 /**
  * The logger of the layer is that of all its requests. A logger for each request would scan its id for secrets each time: so the id
- * is only added where a line is logged. As a factory of loggers it would be checked to be a logger at each request.
+ * is only added where a line is logged. From a `childLoggerFactory`, Fastify checks at each request that it gets a logger.
  */
 function withoutChildren(log: Logger): Logger {
   const child = (...options: Parameters<Logger['child']>) => {

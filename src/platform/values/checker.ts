@@ -3,7 +3,7 @@ import { Compile } from 'typebox/schema'
 import { once } from './once.ts'
 
 /** A value that does not have the shape of a schema: the place as a JSON pointer, and the reason. */
-export interface Misfit {
+interface Misfit {
   readonly instancePath: string
   readonly message: string
 }

@@ -171,6 +171,8 @@ test('values, ranges and groups of elements of records', async () => {
   const later = new Date(Date.parse(at) + 86_400_000).toISOString()
   assert.equal((await pool({ type: 'range', field: '_created_at', from: at.slice(0, 10) })).includes(bears), true)
   assert.deepEqual(await pool({ type: 'range', field: '_created_at', from: later }), [])
+  assert.equal((await pool({ type: 'range', field: '_created_at', from: '$now-1d' })).includes(bears), true)
+  assert.deepEqual(await pool({ type: 'range', field: '_created_at', from: '$now+1h' }), [])
   assert.equal((await pool({ type: 'range', field: '_created_at', from: '-9999999', to: '9999999' })).length, 5)
   assert.equal((await pool(oneOf('_created_at', at.slice(0, 10)))).includes(bears), true)
   assert.deepEqual(await pool([oneOf('_level', 2), { ...oneOf('pool.reference', 'open'), bool: 'must_not' }]), [vault])

@@ -4,7 +4,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { type EventType, eventTypes } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { assertVersion, type VersionConvention } from '../platform/config/versions.ts'
-import { AppError, badRequest } from '../platform/errors.ts'
+import { AppError, badRequest, missingSystemRight } from '../platform/errors.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import { type Person, type Principal, parseWho, type WhoDraft } from '../rights/service.ts'
 import { readTagFilter, type TagFilterInput } from '../tags/service.ts'
@@ -160,7 +160,7 @@ export function readList(
 function assertMayAsk({ actions }: TransitionSettings, { isRoot }: Pick<Actor, 'isRoot'>, place: string): void {
   const index = actions.findIndex((action) => action.type === 'webhook' && action.preSave)
   if (index === -1 || isRoot) return
-  throw new AppError('SystemRightRequired', { right: 'system.root', path: `${place}.actions[${index}].info.callback` })
+  throw missingSystemRight('system.root', { path: `${place}.actions[${index}].info.callback` })
 }
 
 function readSettings(

@@ -1,9 +1,10 @@
-import type { Column, Table } from '../../datamodel/model.ts'
+import type { Column, ColumnField, Table } from '../../datamodel/model.ts'
 
 const known = new WeakMap<Table, ReadonlySet<Column>>()
 
-/** Whether some mask lets the column take the value of an object above. Columns of nested tables come with their tables. */
-export function mayInherit(column: Column): boolean {
+/** Whether this mask, or another one, lets the column take the value of an object above. Rows are inherited with their tables. */
+export function mayInherit({ column, inherit }: ColumnField): boolean {
+  if (inherit) return true
   const { table } = column
   let columns = known.get(table)
   if (!columns) {

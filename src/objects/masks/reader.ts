@@ -140,7 +140,7 @@ function fieldReader(field: MaskField, name: string, keep: FieldFilter | undefin
     case 'custom':
       return customReader(field)
     case 'boolean':
-      return mayInherit(field.column) ? valueReader(field) : booleanReader(field)
+      return mayInherit(field) ? valueReader(field) : booleanReader(field)
     default:
       return valueReader(field)
   }

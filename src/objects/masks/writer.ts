@@ -79,7 +79,7 @@ function fieldsWriter(fields: readonly MaskField[]): Writer {
         const value = values[key]
         if (value === undefined || value === null) continue
         // A boolean without value is answered as false: sent back, it is no change.
-        if (value === false && stored && !(key in stored) && !mayInherit(field.column)) continue
+        if (value === false && stored && !(key in stored) && !mayInherit(field)) continue
         content[key] = value
       }
       if (!stored) {

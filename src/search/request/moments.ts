@@ -52,9 +52,10 @@ export function momentRange(from: Bound, to: Bound, clock: Clock): MomentRange {
  * zone counts for times.
  */
 export function exactRange(value: unknown, place: string, clock: Clock): MomentRange {
-  const text = typeof value === 'string' ? parseDate(absolute(value, clock)) : null
-  const day = text !== null && (text.width === 'year' || text.width === 'month' || text.width === 'day')
-  const bound = { value, inclusive: true, place }
+  const given = typeof value === 'string' ? absolute(value, clock) : value
+  const date = typeof given === 'string' ? parseDate(given) : null
+  const day = date !== null && (date.width === 'year' || date.width === 'month' || date.width === 'day')
+  const bound = { value: given, inclusive: true, place }
   return momentRange(bound, bound, day ? { now: clock.now, zone: null } : clock)
 }
 

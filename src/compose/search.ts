@@ -69,8 +69,10 @@ export function composeSearch(
   { read, collections, events }: Records,
   opened: AsyncDisposableStack,
 ) {
+  const clock = () => new Date()
   const search = createSearchService({
     db,
+    clock,
     pipelined,
     engine: index.engine,
     checksIndex: config.indexCheckPause > 0,
@@ -112,6 +114,6 @@ export function composeSearch(
     },
   })
   opened.defer(() => search.close())
-  const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
+  const language = createQueryLanguage({ datamodel, check: search.check, clock })
   return { search, language }
 }

@@ -16,7 +16,8 @@ const help = `Usage: strongroom demo [options]
 Starts a service with its own data folder, loads a sample of the Tate collection and prints searches to try.
 
 Options
-  --data <folder>       where the demo keeps its data (default demo-data)
+  --data <folder>       where the demo keeps its data (default demo-data; SVC_DATA_DIR does not count, so that the sample
+                        never goes into a collection)
   --port <n>            port to listen on (default: as configured, 8080)
 `
 

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Codes, consoleClient } from '../oauth/service.ts'
 import type { Actor } from '../platform/actor.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, missingSystemRight } from '../platform/errors.ts'
 import type { Form } from '../platform/http/form.ts'
 import { browserHashesOf, cookieValues, identifierWord, newToken, type Sessions, setCookie } from '../signin/service.ts'
 import { formLifetime } from './forms.ts'
@@ -90,7 +90,7 @@ export function createConsoleSessions({ codes, sessions, aliases, externalUrl, b
       if (!session) throw new AppError('PageExpired', { what: 'login' })
       if (!session.actor.isRoot) {
         await sessions.revoke(session.token, consoleClient, request.ip)
-        throw new AppError('SystemRightRequired', { right: 'system.root' })
+        throw missingSystemRight('system.root')
       }
       setCookie(reply, sessionCookie, session.token, { maxAge: formLifetime, path, sameSite: 'Strict' })
       return inside(Buffer.from(wanted, 'base64url').toString(), path)

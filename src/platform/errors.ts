@@ -27,6 +27,15 @@ export class AppError extends Error {
   }
 }
 
+/**
+ * `SystemRightRequired`: `right` is the right that is missing, `rights` are those of which each is enough. Root may do
+ * everything.
+ */
+export function missingSystemRight(right: string, more: Record<string, unknown> = {}, others: readonly string[] = []) {
+  const rights = [...new Set([right, ...others, 'system.root'])]
+  return new AppError('SystemRightRequired', { right, rights, ...more })
+}
+
 /** Code, realm and status of a refusal that are not in the catalogue: those of a plugin. */
 export interface ForeignRefusal {
   readonly code: string

@@ -5,6 +5,7 @@ import { streamedBody } from '../platform/http/body/streamed.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { requestFacts } from '../platform/http/request-facts.ts'
 import { onSurface } from '../platform/http/surface.ts'
+import { whenClosed } from '../platform/limits/when-closed.ts'
 import { type BrowserFile, type BundleKind, bundleKinds } from './browser/files.ts'
 import { headerText } from './extensions/answer.ts'
 import { ExtensionFailed } from './extensions/call.ts'
@@ -224,7 +225,7 @@ async function registerExtensionRoutes(http: HttpApp, plugins: PluginService): P
           const forget = request.deadline.onOver(() =>
             stop.abort(request.deadline.over ?? new AppError('ClientClosedRequest')),
           )
-          reply.raw.once('close', forget)
+          whenClosed(reply.raw, forget)
           try {
             const { plugin, '*': path } = request.params
             const body = method === 'GET' ? nothing() : streamedBody(request)

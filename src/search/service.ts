@@ -55,6 +55,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly bus: Bus
   /** For statements that take microseconds. */
   readonly pipelined: Queryable
+  /** Dates such as `$now-7d` are relative to it. */
+  readonly clock: () => Date
   readonly engine: SearchEngine
   readonly reindexing: Reindexing
   /** Whether the index is compared with the objects in the background. */
@@ -141,6 +143,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       collections: namesCollections(request as Fields) ? await deps.collectionsSeen(db, actor) : [],
       alike: pictures.length > 0 ? await deps.alike(actor, pictures) : noPictures,
       isSortValue: engine.isSortValue,
+      now: deps.clock(),
     })
     if (!compiled.includeDeleted) return compiled
     // Callers who may delete objects see them in the trash. This right is not part of the index.

@@ -275,19 +275,20 @@ function endEvent(task: StoredTask, actor: Actor | null) {
   const { module, params, status, statusMsg, runStartedAt, runFinishedAt } = task
   const took = runStartedAt && runFinishedAt ? (runFinishedAt.getTime() - runStartedAt.getTime()) / 1000 : null
   return {
-    type: status === 'error' ? ('TASK_ERROR' as const) : ('TASK' as const),
+    type: status === 'done' ? ('TASK' as const) : ('TASK_ERROR' as const),
     actor,
     basetype: 'task',
     objectId: task.id,
     info: {
       task_module: module,
       params,
-      status,
+      // As clients of the log know it: `DONE`, `ERROR`, `CANCELED`.
+      status: status.toUpperCase(),
       status_msg: statusMsg,
       start: runStartedAt?.toISOString() ?? null,
       end: runFinishedAt?.toISOString() ?? null,
       took,
-      ...(status === 'error' ? { error: statusMsg } : {}),
+      ...(status === 'done' ? {} : { error: statusMsg }),
     },
   }
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type EventType, eventTypes } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { assertVersion, type VersionConvention } from '../platform/config/versions.ts'
-import { AppError, badRequest } from '../platform/errors.ts'
+import { AppError, badRequest, missingSystemRight } from '../platform/errors.ts'
 import { type Checker, createChecker } from '../platform/values/checker.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import { type Person, type Principal, parseWho, type WhoDraft } from '../rights/service.ts'
@@ -159,7 +159,7 @@ export function readList(
 function assertMayAsk({ actions }: TransitionSettings, { isRoot }: Pick<Actor, 'isRoot'>, place: string): void {
   const index = actions.findIndex((action) => action.type === 'webhook' && action.preSave)
   if (index === -1 || isRoot) return
-  throw new AppError('SystemRightRequired', { right: 'system.root', path: `${place}.actions[${index}].info.callback` })
+  throw missingSystemRight('system.root', { path: `${place}.actions[${index}].info.callback` })
 }
 
 function readSettings(

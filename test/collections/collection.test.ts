@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { toUser, wireGrant } from '../rights/people.ts'
 import type { Answer, Json } from '../support/client.ts'
-import { assertDocumented, assertNamed } from '../support/documented.ts'
+import { assertCommonParameters, assertDocumented, assertNamed } from '../support/documented.ts'
 import { attachService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
 import {
@@ -529,6 +529,7 @@ describe('the interface', () => {
     }
     for (const operation of ['post /collection', 'put /collection', 'post /collection/{collectionId}'])
       await assertDocumented(it.svc, operation, ['allow_invalid_acl', 'background_invalid_acl'], 'collections.md')
+    await assertCommonParameters(it.svc, 'get /collection/{collectionId}', 'delete /collection/{collectionId}')
     assertNamed('collections.md', Object.keys(sent.collection))
     const cleared = { reference: null, shortname: null, type: null, description: null, create_object: null }
     const { _version: last } = ok(await it.reader.get(`/collection/${_id}`)).collection

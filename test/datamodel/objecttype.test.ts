@@ -179,7 +179,10 @@ test('OTAPI-003 RIGHTS-003 an array of settings is written with system.objecttyp
     )
   const refusal = await reader.post('/objecttype', await body())
   assert.deepEqual([refusal.status, refusal.body.code], [403, 'SystemRightRequired'])
-  assert.deepEqual(refusal.body.parameters, { right: 'system.objecttypemanager' })
+  assert.deepEqual(refusal.body.parameters, {
+    right: 'system.objecttypemanager',
+    rights: ['system.objecttypemanager', 'system.root'],
+  })
   for (const client of [manager, boss]) {
     const sent = await body()
     const saved = await client.post('/objecttype', sent)
@@ -644,7 +647,10 @@ test('query parameters are checked', async () => {
 test('OTAPI-021 statistics of files need the right and have every bucket', async () => {
   const denied = await reader.get('/objecttype/1/stats')
   assert.deepEqual([denied.status, denied.body.code], [403, 'SystemRightRequired'])
-  assert.deepEqual(denied.body.parameters, { right: 'system.objecttypemanager' })
+  assert.deepEqual(denied.body.parameters, {
+    right: 'system.objecttypemanager',
+    rights: ['system.objecttypemanager', 'system.root'],
+  })
   const allowed = await manager.get('/objecttype/1/stats')
   assert.equal(allowed.status, 200)
   const { files } = allowed.body

@@ -144,6 +144,8 @@ test('EVENT-050 OBJECT_INDEX is told of saved objects alone, where the instance 
     rows,
     ids.map((id) => ({ id, user_id: null })),
   )
+  // The type itself is not one that those who poll get: the instance has asked for these.
+  await assertEventFlags(museum.svc, ['OBJECT_INDEX'], { userLogged: false, pollable: false })
   // What is indexed in the background is not told of.
   const again = await told(() => root.post('/system/reindex'))
   assert.ok(again.every(({ type }) => type !== 'OBJECT_INDEX') && again.length > 0)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
 import type { Json } from '../support/client.ts'
+import { pageText } from '../support/documented.ts'
 import { type Museum, startMuseum } from '../support/seed/museum.ts'
 import { attachService } from '../support/service.ts'
 import { addUser, addWorks, codeOf, draft, exported, ran, saved } from './support.ts'
@@ -346,7 +347,11 @@ suite('addresses of exports', () => {
     )
   })
 
-  test('EVENT-055 what happens to exports is logged in groups of its own', async () => {
+  test('EVENT-055 what happens to exports is logged in a group of its own', async () => {
+    const documented = [...pageText('events.md').matchAll(/^\| EXPORT \| `(\w+)` \|/gm)].map(([, type]) => type)
+    for (const type of ['START', 'FINISH', 'FINISH_EMPTY', 'FAILED', 'CANCELED', 'TRANSPORT']) {
+      assert.ok(documented.includes(`EXPORT_${type}`), type)
+    }
     const eas_fields = { 'work.image': { files: true } }
     const first = await exported(museum.svc, { json: true, eas_fields }, {}, 'root')
     const id = first.export._id

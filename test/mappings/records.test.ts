@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Json } from '../support/client.ts'
-import { assertDocumented, assertNamed } from '../support/documented.ts'
+import { assertCommonParameters, assertDocumented, assertNamed } from '../support/documented.ts'
 import { assertEventFlags } from '../support/event-flags.ts'
 import { type Archive, mapping, startArchive, tableId } from './support.ts'
 
@@ -29,7 +29,7 @@ suite('mappings', () => {
       .map(({ type, info, pollable }: Json) => ({ type, info, pollable }))
 
   test('READ-024 READ-025 READ-028 READ-029 all users read the profiles with the mappings made of each', async () => {
-    await assertDocumented(archive.svc, 'get /xmlmapping/list', [], 'mappings.md')
+    await assertCommonParameters(archive.svc, 'get /xmlmapping/list', 'get /xmlmapping/profile/{profile}')
     assertNamed('mappings.md', ['GET /xmlmapping/list', 'GET /xmlmapping/profile/{profile}', 'mappings', 'displayname'])
     const id = await mapping(archive.svc, [])
     const list = await archive.svc.as('uma').get('/xmlmapping/list')
@@ -73,6 +73,7 @@ suite('mappings', () => {
       'xmlns',
       'exiftool_version',
     ]
+    await assertCommonParameters(archive.svc, 'get /xmlmapping/tags')
     assertNamed('mappings.md', ['GET /xmlmapping/tags', ...named])
     const { status, body } = await root().get('/xmlmapping/tags')
     assert.equal(status, 200)
@@ -120,6 +121,12 @@ suite('mappings', () => {
       ],
     }
     await assertDocumented(archive.svc, 'delete /xmlmapping/mapping/{mapping}', ['delete_policy'], 'mappings.md')
+    await assertCommonParameters(
+      archive.svc,
+      'put /xmlmapping/mapping',
+      'get /xmlmapping/mapping/{mapping}',
+      'post /xmlmapping/mapping/{mapping}',
+    )
     const made = await root().put('/xmlmapping/mapping', body)
     assertNamed('mappings.md', Object.keys(made.body))
     assert.equal(made.status, 200, JSON.stringify(made.body))

@@ -124,6 +124,7 @@ test('RIGHTS-001 who has system.root passes every check of rights, without any g
   for (const right of ['read', 'write', 'create', 'delete', 'link', 'unlink', 'acl', 'change_owner']) {
     assert.ok(right in body[0]._generated_rights, right)
   }
+  await museum.svc.drain()
   const found = await mighty.post('/search', { objecttypes: ['work'], search: [], limit: 0 })
   const all = await root().post('/search', { objecttypes: ['work'], search: [], limit: 0 })
   assert.equal(found.body.count, all.body.count)

@@ -4,6 +4,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { after, before, test } from 'node:test'
+import { assertCommonParameters, assertNamed } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { install, switched } from './support.ts'
@@ -120,7 +121,11 @@ test('READ-011 READ-012 an extension is called with every method, what is sent g
     )
     assert.equal(info.plugin_user, undefined)
   }
-  assert.equal((await call('dump/info')).json().body, '')
+  const got = (await call('dump/info?a=1')).json()
+  assert.deepEqual([got.body, got.info.request.method, got.info.request.query], ['', 'GET', { a: '1' }])
+  const methods = ['get', 'post', 'put', 'patch', 'delete']
+  await assertCommonParameters(svc, ...methods.map((method) => `${method} /plugin/extension/{plugin}/{path}`))
+  assertNamed('plugins.md', ['/api/v1/plugin/extension/<plugin>/<name>', ...methods.map((name) => name.toUpperCase())])
   assert.equal((await call('python', 'POST', 'loud')).body, 'LOUD')
   assert.equal((await call('both')).body, 'from the first in truepassed')
   // Tokens are taken back behind the answer.

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { zip } from '../files/documents.ts'
 import type { Client, Json } from '../support/client.ts'
-import { assertNamed } from '../support/documented.ts'
+import { assertCommonParameters, assertNamed, pageText } from '../support/documented.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { archive, install, putArchive, remove, switched, uploadArchive } from './support.ts'
@@ -65,6 +65,7 @@ test('REC-014 a plugin is installed from an uploaded archive, is off, and is swi
   })
   assert.ok(Date.parse(created_at) <= Date.parse(updated_at) && zip_file._id > 0)
   assert.deepEqual(unsupported, [])
+  assertNamed('plugins.md', Object.keys(put.body))
   assert.deepEqual(manifest, {
     ...{ name: 'whole', version: '1.0', url: 'https://example.org/whole' },
     displayname: { 'de-DE': 'Ganz', 'en-US': 'Whole' },
@@ -128,8 +129,17 @@ test('READ-004 READ-005 READ-006 READ-007 READ-008 READ-009 READ-010 what front 
     'x.html': '<i>another</i>',
     't.csv': 'key,en-US\nanother.title,Another\n',
   }
-  // They take no parameters of their own; the page says what they answer.
+  await assertCommonParameters(
+    svc,
+    'get /plugin',
+    ...['js', 'css', 'html', 'l10n/{lang}.json'].map(
+      (end) => `get /plugin/bundle${end.includes('/') ? '/' : '.'}${end}`,
+    ),
+    'get /plugin/static/{plugin}/{path}',
+  )
   assertNamed('plugins.md', ['bundle', 'plugins', 'javascript', 'css', 'html', 'l10n'])
+  assertNamed('plugins.md', ['/api/v1/plugin/bundle/l10n/<language>.json', '/api/v1/plugin/static/<plugin>/<path>'])
+  assert.match(pageText('plugins.md'), /None of these takes parameters of its own\./)
   const whole = await install(svc, 'whole', wholeFiles)
   const another = await install(svc, 'another', other)
   const { bundle, plugins, ...rest } = (await root.get('/plugin')).body

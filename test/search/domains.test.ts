@@ -171,6 +171,15 @@ test('values, ranges and groups of elements of records', async () => {
   const later = new Date(Date.parse(at) + 86_400_000).toISOString()
   assert.equal((await pool({ type: 'range', field: '_created_at', from: at.slice(0, 10) })).includes(bears), true)
   assert.deepEqual(await pool({ type: 'range', field: '_created_at', from: later }), [])
+  assert.equal((await pool({ type: 'range', field: '_created_at', from: '$now-1d' })).includes(bears), true)
+  assert.deepEqual(await pool({ type: 'range', field: '_created_at', from: '$now+1h' }), [])
+  // Today is another day elsewhere, and a day is the same everywhere.
+  for (const timezone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC']) {
+    const today = new Intl.DateTimeFormat('sv-SE', { timeZone: timezone }).format(new Date())
+    const on = async (date: string) =>
+      ok(await root.post('/search', { type: 'pool', timezone, search: [oneOf('_created_at', date)] })).count
+    assert.equal(await on('$today'), await on(today), timezone)
+  }
   assert.equal((await pool({ type: 'range', field: '_created_at', from: '-9999999', to: '9999999' })).length, 5)
   assert.equal((await pool(oneOf('_created_at', at.slice(0, 10)))).includes(bears), true)
   assert.deepEqual(await pool([oneOf('_level', 2), { ...oneOf('pool.reference', 'open'), bool: 'must_not' }]), [vault])

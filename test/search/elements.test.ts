@@ -332,6 +332,32 @@ describe('range elements', () => {
     assert.deepEqual(await range('work._nested:work__material.amount', { from: 2 }), ['bridge', 'dawn'])
   })
 
+  test('dates may be relative to the moment of the request, wherever a search has dates', async () => {
+    const all = ['beast', 'blank', 'bridge', 'dawn', 'tyger']
+    for (const field of ['_created', '_last_modified']) {
+      assert.deepEqual(await range(field, { from: '$now-1d', to: '$startOfYear+1y' }), all)
+      assert.deepEqual(await range(field, { to: '$now-1h' }), [])
+      assert.deepEqual(await range(field, { from: '$now+1h' }), [])
+    }
+    assert.deepEqual(await range('work.made', { to: '$startOfYear-100y' }), ['beast', 'bridge', 'dawn', 'tyger'])
+    const years = (year: number) => `$year-${new Date().getUTCFullYear() - year}y`
+    assert.deepEqual(await range('work.made', { from: years(1801), to: years(1803) }), ['bridge', 'dawn'])
+    assert.deepEqual(await scene.works({ type: 'in', fields: ['work.made'], in: [years(1803)] }), ['bridge'])
+    assert.deepEqual(await scene.works({ type: 'changelog_range', from: '$now-1h' }), all)
+    assert.deepEqual(await scene.works({ type: 'changelog_range', to: '$now-1h' }), [])
+    const ranges = [{ from: '$now-1h' }, { to: '$now-1h' }]
+    const aggregations = { when: { type: 'date_range', field: '_created', ranges } }
+    const counted = (await scene.search({ objecttypes: ['work'], aggregations })).body.aggregations.when.ranges
+    assert.deepEqual(
+      counted.map(({ count }: Json) => count),
+      [5, 0],
+    )
+    for (const wrong of ['$now-1x', '$', '$then', 'now', `$now${'-1d'.repeat(21)}`]) {
+      const { status, body } = await scene.search({ search: [{ type: 'range', field: 'work.made', from: wrong }] })
+      assert.deepEqual([status, body.code, body.parameters.name], [400, 'DateWrongSyntax', 'search[0].from'], wrong)
+    }
+  })
+
   test('dates match when they share a moment with the range', async () => {
     assert.deepEqual(await range('work.made', { from: '1801', to: '1803' }), ['bridge', 'dawn'])
     assert.deepEqual(await range('work.made', { from: '1803-06', to: '1803-07' }), ['bridge'])

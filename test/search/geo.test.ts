@@ -207,3 +207,63 @@ test('what is no area is refused, and costs little', async () => {
   assert.equal((await ask(box(at(1, 0), at(0, 1), 'spot.name'))).body.code, 'SearchFieldNotAllowed')
   assert.equal((await ask(box(at(1, 0), at(0, 1), 'spot.here'))).body.code, 'SearchFieldUnknown')
 })
+
+test('_standard.geo.1 is what the preferred masks put there, through links too', async () => {
+  await using linked = await startService()
+  const model = defineModel({
+    spot: { columns: { name: 'text_oneline', at: 'geo_json', seen: 'geo_json' } },
+    trip: { columns: { start: 'link:spot', end: 'link:spot', next: 'link:trip' } },
+  })
+  // Columns are numbered in their order: spot.at, trip.start and trip.next.
+  for (const mask of model.masks.masks) {
+    for (const field of mask.fields as { column_id: number; output: Json }[]) {
+      if ([2, 4, 6].includes(field.column_id)) field.output.standard_geo = { order: 1 }
+    }
+  }
+  await commitModel(linked, model)
+  const root = linked.as('root')
+  const save = async (type: string, blocks: object[]): Promise<Json[]> => {
+    const body = blocks.map((block) => ({ _objecttype: type, _mask: '_all_fields', [type]: block }))
+    const answer = await root.post(`/db/${type}`, body)
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    return answer.body.map(({ _objecttype, [type]: { _id } }: Json) => ({
+      _objecttype,
+      _mask: '_all_fields',
+      [type]: { _id },
+    }))
+  }
+  const { london, sydney } = places
+  const [here, away] = await save('spot', [
+    { name: 'here', at: london, seen: sydney },
+    { name: 'away', at: sydney, seen: london },
+  ])
+  const [first] = await save('trip', [{ start: here, end: away }])
+  await save('trip', [{ start: away, end: here }, { next: first }])
+  await linked.drain()
+  const inEurope = box(at(55, -5), at(50.9, 9), '_standard.geo.1')
+  const count = async (element: object, objecttypes: string[] = []): Promise<number> => {
+    const { status, body } = await root.post('/search', { objecttypes, search: [element] })
+    assert.equal(status, 200, JSON.stringify(body))
+    return body.count
+  }
+  assert.equal(await count(inEurope, ['spot']), 1)
+  assert.equal(await count(inEurope, ['trip']), 1, 'the trip that starts there')
+  assert.equal(await count(inEurope), 2)
+  const { fields: _, ...bare } = inEurope
+  assert.equal(await count({ ...bare, field: '_standard.geo.1' }), 2)
+  assert.equal(await count({ ...inEurope, fields: ['_standard.geo.2'] }), 0)
+  const around = { ...shape(at(52, -1), at(52, 1), at(51, 1), at(51, -1)), fields: ['_standard.geo.1'] }
+  assert.equal(await count(around), 2)
+  const bounds = async (field: string): Promise<Json> => {
+    const aggregations = { box: { type: 'geo_bounds', field } }
+    const { body } = await root.post('/search', { objecttypes: ['spot'], aggregations })
+    const { field: _, ...box } = body.aggregations.box
+    return box
+  }
+  assert.equal((await bounds('spot.at')).count, 2)
+  assert.deepEqual(await bounds('_standard.geo.1'), await bounds('spot.at'))
+  for (const name of ['_standard.geo', '_standard.geo.0', '_standard.geo.x', '_standard.geo.100']) {
+    const { status, body } = await root.post('/search', { search: [{ ...inEurope, fields: [name] }] })
+    assert.deepEqual([status, body.code], [400, 'SearchFieldUnknown'], name)
+  }
+})

@@ -388,6 +388,7 @@ const planOf = (request: object) =>
     databaseName: 'test',
     isSortValue: small.isSortValue,
     moment: null,
+    now: new Date(),
   }).plan
 
 async function run(engine: SearchEngine, request: object): Promise<SearchOutcome> {

@@ -12,15 +12,36 @@ export async function assertDocumented(
   names: readonly string[],
   page: string,
 ): Promise<void> {
-  const [method = '', path = ''] = operation.split(' ')
-  const { paths } = (await svc.as(null).get('/system/openapi/spec.json')).body
-  const parameters: { name: string; in: string; description?: string }[] =
-    paths[`/api/v1${path}`]?.[method]?.parameters ?? []
+  const parameters = await parametersOf(svc, operation)
   for (const name of names) {
     const parameter = parameters.find((each) => each.in === 'query' && each.name === name)
     assert.ok((parameter?.description ?? '').length > 10, `${operation}: ${name} is not described`)
   }
   assertNamed(page, names)
+}
+
+/** The interface description has each of these operations, without query parameters but those that all have. */
+export async function assertCommonParameters(
+  svc: Pick<TestService, 'as'>,
+  ...operations: readonly string[]
+): Promise<void> {
+  for (const operation of operations) {
+    const own = (await parametersOf(svc, operation)).filter(
+      (each) => each.in === 'query' && !['strict', 'pretty', 'cache_seconds'].includes(each.name),
+    )
+    assert.deepEqual(own, [], operation)
+  }
+}
+
+async function parametersOf(
+  svc: Pick<TestService, 'as'>,
+  operation: string,
+): Promise<readonly { name: string; in: string; description?: string }[]> {
+  const [method = '', path = ''] = operation.split(' ')
+  const { paths } = (await svc.as(null).get('/system/openapi/spec.json')).body
+  const described = paths[`/api/v1${path}`]?.[method]
+  assert.ok(described, `${operation} is not described`)
+  return described.parameters ?? []
 }
 
 /** The page of `docs/` names each of them as a piece of code. */

@@ -7,7 +7,7 @@ import { type MailServer, startMailServer } from '../support/mail-server.ts'
 import { type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { attachService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { latest, logOf, now, ok, ran, titled, works } from './support.ts'
+import { events, latest, logOf, now, ok, ran, titled, works } from './support.ts'
 
 let museum: Museum
 let root: Client
@@ -94,6 +94,8 @@ test('a canceled run ends at once, and the batch in its hands is rolled back', a
   const canceled = await read(task._id)
   assert.deepEqual([canceled.status, canceled.status_msg], ['canceled', 'Canceled by Root.'])
   assert.notEqual(canceled.run_canceled_at, null)
+  const [told] = (await events(museum, 'TASK_ERROR')).filter((event) => event.object_id === task._id)
+  assert.deepEqual([told?.info.status, told?.info.error], ['CANCELED', 'Canceled by Root.'])
   assert.equal((await root.post(`/task/${task._id}/cancel`, {})).status, 400)
   open()
   await museum.svc.drain()

@@ -4,6 +4,7 @@ import { createPool } from '../pools/support.ts'
 import { toUser, wireGrant } from '../rights/people.ts'
 import { createUsers } from '../signin/support.ts'
 import type { Client, Json } from '../support/client.ts'
+import { pageText } from '../support/documented.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { events, latest, logOf, now, ok, ran, titled, works } from './support.ts'
 
@@ -19,7 +20,7 @@ before(async () => {
     { user: { login: 'tom', _version: 1 }, _system_rights: { 'system.task': {} } },
     { user: { login: 'ned', _version: 1 } },
   )
-  await ok(root.post('/config', { system: { config: { user_in_event_group: { groups: ['TASK'] } } } })).catch(() => {})
+  await ok(root.post('/config/system/config/user/user_in_event_group', ['TASK']))
 })
 after(() => museum[Symbol.asyncDispose]())
 
@@ -383,6 +384,8 @@ test('a task has the rights of its creator at that moment, and ends with them', 
 })
 
 test('EVENT-057 tasks are told by events of their own group', async () => {
+  const documented = [...pageText('events.md').matchAll(/^\| TASK \| `(\w+)` \|/gm)].map(([, type]) => type)
+  assert.deepEqual(documented.sort(), ['TASK', 'TASK_DELETE', 'TASK_ERROR', 'TASK_INSERT', 'TASK_UPDATE'])
   const done = await ran(museum, root, { ...counting, description: 'Logged' })
   await ok(root.patch(`/task/${done._id}`, { task: { _version: 1, description: 'Changed' } }))
   await ok(root.delete(`/task/${done._id}`))
@@ -390,7 +393,7 @@ test('EVENT-057 tasks are told by events of their own group', async () => {
   for (const [type, info] of [
     ['TASK_INSERT', { module: 'search', description: 'Logged' }],
     ['TASK_UPDATE', { module: 'search', description: 'Changed' }],
-    ['TASK', { task_module: 'search', params: counting.task_params, status: 'done', status_msg: done.status_msg }],
+    ['TASK', { task_module: 'search', params: counting.task_params, status: 'DONE', status_msg: done.status_msg }],
     ['TASK_DELETE', {}],
   ] as const) {
     const [event, ...more] = await own(type)
@@ -399,7 +402,9 @@ test('EVENT-057 tasks are told by events of their own group', async () => {
     assert.partialDeepStrictEqual(event?.info ?? {}, info, type)
   }
   // Of the run whose creator had lost the right; the run of a consolidation has failed as well.
-  const errors = (await events(museum, 'TASK_ERROR')).map(({ info }) => info.error)
+  const failed = await events(museum, 'TASK_ERROR')
+  assert.ok(failed.every(({ info }) => info.status === 'ERROR'))
+  const errors = failed.map(({ info }) => info.error)
   assert.ok(
     errors.some((error) => /system\.task/.test(error)),
     `${errors}`,

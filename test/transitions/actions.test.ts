@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
 import { type People, seedPeople, toGroup, toUser } from '../rights/people.ts'
 import type { Client, Json } from '../support/client.ts'
+import { assertEventFlags } from '../support/event-flags.ts'
 import { type MailServer, startMailServer } from '../support/mail-server.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { until } from '../support/until.ts'
@@ -530,6 +531,7 @@ test('EVENT-025 with the notification scheduler off no mail is written; what fai
   await museum.svc.db.query(`delete from mail_batch`)
   await drain()
   const documented = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'events.md'), 'utf8')
+  await assertEventFlags(museum.svc, ['NOTIFICATION_SCHEDULER_FAILED'], { userLogged: false, pollable: false })
   // Its cause cannot happen here: there are no licences.
   assert.match(documented, /\| SYSTEM \| `LICENSE_VALIDATION_FAILED` \| {2}\| {2}\| {2}\| `Error` \|/)
 })

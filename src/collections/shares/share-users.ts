@@ -2,7 +2,7 @@
 
 import type { NewSharedUser } from '../../people/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import { AppError, badRequest } from '../../platform/errors.ts'
+import { badRequest, missingSystemRight } from '../../platform/errors.ts'
 import { systemRight } from '../../platform/http/system-right.ts'
 import { isRecord } from '../../platform/values/records.ts'
 import { storedReference } from '../../platform/values/system-references.ts'
@@ -94,7 +94,7 @@ export function requireMaking(actor: Actor, wanted: readonly WantedShare[]): voi
     const { parameter, value } = asked[user.type]
     const list = held?.[parameter]
     if (Array.isArray(list) && list.includes(value)) continue
-    throw new AppError('SystemRightRequired', { right: `${features}[${parameter}:${value}]`, path: user.path })
+    throw missingSystemRight(`${features}[${parameter}:${value}]`, { path: user.path })
   }
 }
 

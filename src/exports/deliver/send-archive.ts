@@ -53,7 +53,7 @@ export function createArchiveSender({ deliveries, mostArchives }: ArchiveSenderD
     if (folder !== '' && !(await deliveries.has(from, folder))) throw new AppError('FileNotFound', { path: folder })
     const what = `${kind}/${folder}${packed ? `?package=${packed}` : ''}`
     const gone = new AbortController()
-    whenClosed(reply.raw, take(callerOf(from.caller ?? from.owner, request.ip)))
+    whenClosed(reply.raw, take(callerOf(from.caller, request.ip)))
     const entries = () =>
       packed
         ? deliveries.packageOf(from, { kind: packed, part: folder, folder: archiveName(from.stored) }, gone.signal)

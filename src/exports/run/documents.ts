@@ -1,11 +1,11 @@
 /** Documents of the objects: one of all, or one for each. */
 import type { ArrivedContent } from '../../files/service.ts'
-import type { FileChoice, FormatInfo, FormatOptions, WrittenObject } from '../../formats/service.ts'
+import type { FormatInfo, FormatOptions, WrittenObject } from '../../formats/service.ts'
 import type { ObjectVersion } from '../../objects/service.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import { addFiles, assetsOfObjects, type NewExportFile, takenPaths } from '../files.ts'
-import { type ExportFile, pathOf } from '../model.ts'
+import { addFiles, type NewExportFile, takenPaths } from '../files.ts'
 import { foundOf, listedObjects, walkObjects } from '../runs.ts'
+import { type FileReferences, fileReferences } from './file-references.ts'
 import { type DataFormat, dataFormats, formatOptions } from './formats.ts'
 import { inRun } from './hold.ts'
 import type { Done, RunDeps, Running } from './model.ts'
@@ -20,12 +20,11 @@ const atATime = 200
 export async function writeData(deps: RunDeps, running: Running): Promise<Done> {
   const { stored, run, actor } = running
   const { data, info } = formatOf(deps, running)
-  const told = toldFiles(deps, running)
+  const references = fileReferences(deps, running)
   let count = 0
-  const options = { ...optionsOf(running, data.name, told), written: () => count++ } as FormatOptions
-  const arrived = await deps.files.kept.receive(
-    deps.formats.write(actor, { format: info.name, objects: told.objects(), options }),
-  )
+  const options = { ...optionsOf(running, data.name, references), written: () => count++ } as FormatOptions
+  const objects = allObjects(deps, running, references)
+  const arrived = await deps.files.kept.receive(deps.formats.write(actor, { format: info.name, objects, options }))
   return {
     step: stepAfter(stored.body, run.step),
     position: 0,
@@ -55,9 +54,9 @@ export async function writeEach(deps: RunDeps, running: Running): Promise<Done |
   const listed = await listedObjects(deps.db, run.id, run.position, atATime)
   const last = listed.at(-1)
   if (!last) return { step: stepAfter(stored.body, run.step), position: 0 }
-  const told = toldFiles(deps, running)
-  const options = optionsOf(running, data.name, told)
-  const objects = told.these(foundOf(listed))
+  const references = fileReferences(deps, running)
+  const options = optionsOf(running, data.name, references)
+  const objects = listOf(foundOf(listed), references)
   const made: WrittenObject[] = []
   async function* documents(): AsyncGenerator<Buffer> {
     for await (const { bytes, ...object } of deps.formats.each(actor, { format: info.name, objects, options })) {
@@ -113,78 +112,29 @@ function formatOf(deps: RunDeps, { stored: { body }, run }: Running): { data: Da
   return { data, info }
 }
 
-function optionsOf({ stored: { body } }: Running, name: string, told: ToldFiles): FormatOptions {
+function optionsOf({ stored: { body } }: Running, name: string, { choice }: FileReferences): FormatOptions {
   const own = body.eas_fields === undefined || Object.keys(body.eas_fields).length === 0
-  return { ...formatOptions(body, name), ...(own ? {} : { fileOf: told.choice }) }
+  return { ...formatOptions(body, name), ...(own ? {} : { fileOf: choice }) }
 }
 
-type ToldFiles = ReturnType<typeof toldFiles>
-
-/**
- * File references in documents: the paths of exported files relative to the document, and the addresses of the versions
- * that the export asks for. Files of the objects being written are loaded in advance.
- */
-function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running) {
-  /** The list that is being written, and the one before: a writer may still have some of that. */
-  let known: readonly ReadonlyMap<string, readonly ExportFile[]>[] = []
-  const key = (systemObjectId: number, fileId: number, field: string) => `${systemObjectId} ${fileId} ${field}`
-
-  async function these(wanted: readonly ObjectVersion[]): Promise<readonly ObjectVersion[]> {
-    const assets = await assetsOfObjects(
-      db,
-      run.id,
-      wanted.map(({ systemObjectId }) => systemObjectId),
-    )
-    const byFile = Map.groupBy(assets, ({ systemObjectId, source }) =>
-      key(systemObjectId ?? 0, source?.fileId ?? 0, source?.field ?? ''),
-    )
-    known = [byFile, ...known].slice(0, 2)
-    return wanted
-  }
-
-  const choice: FileChoice = (file, place) => {
-    const own = body.eas_fields ?? {}
-    if (!Object.hasOwn(own, place.field)) return null
-    const versions: Record<string, { path?: string; url?: string }> = {}
-    const name = key(place.object.systemObjectId, Number(file._id), place.field)
-    for (const asset of known.map((map) => map.get(name)).find((list) => list !== undefined) ?? []) {
-      versions[labelOf(asset)] = { path: pathOf(asset) }
-    }
-    for (const wanted of own[place.field]?.data ?? []) {
-      const version = nameOfVersion(wanted, `${file.class}`)
-      const shown =
-        version === null ? undefined : (file.versions as Record<string, { url?: string } | undefined>)?.[version]
-      if (version !== null && shown?.url !== undefined) versions[version] = { ...versions[version], url: shown.url }
-    }
-    return { versions }
-  }
-
-  return {
-    choice,
-    these: async function* (wanted: readonly ObjectVersion[]): AsyncGenerator<readonly ObjectVersion[]> {
-      yield await these(wanted)
-    },
-    async *objects(): AsyncGenerator<readonly ObjectVersion[]> {
-      for await (const listed of walkObjects(db, run.id, atATime)) {
-        // Ends the writing, within a batch, if the run is over.
-        await inRun({ db }, run, async () => {})
-        yield await these(foundOf(listed))
-      }
-    },
-  }
+/** One list of objects, with the references to their files. */
+async function* listOf(
+  objects: readonly ObjectVersion[],
+  references: FileReferences,
+): AsyncGenerator<readonly ObjectVersion[]> {
+  await references.load(objects)
+  yield objects
 }
 
-/** The name of a version in a document; a picture made by the export has the name of its preset. */
-function labelOf({ source }: ExportFile): string {
-  return source?.preset ?? (source?.custom ? 'custom' : (source?.version ?? 'original'))
-}
-
-function nameOfVersion(
-  { type, version = '' }: { readonly type: string; readonly version?: string | undefined },
-  kind: string,
-): string | null {
-  if (type !== 'version') return 'original'
-  const [first = '', second] = version.split('.')
-  if (second === undefined) return first
-  return first === kind ? second : null
+/** All objects of the run, list by list. */
+async function* allObjects(
+  { db }: RunDeps,
+  { run }: Running,
+  references: FileReferences,
+): AsyncGenerator<readonly ObjectVersion[]> {
+  for await (const listed of walkObjects(db, run.id, atATime)) {
+    // Ends the writing, within a batch, if the run is over.
+    await inRun({ db }, run, async () => {})
+    yield* listOf(foundOf(listed), references)
+  }
 }

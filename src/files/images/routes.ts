@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { HttpApp } from '../../platform/http/http.ts'
 import { onSurface } from '../../platform/http/surface.ts'
+import { whenClosed } from '../../platform/limits/when-closed.ts'
 import type { FileService } from '../service.ts'
 import { formatNames, type IiifVersion, infoType, mostPixels, qualities, wantedVersion } from './iiif.ts'
 import type { Cut } from './service.ts'
@@ -169,14 +170,9 @@ async function sendCut(request: FastifyRequest, reply: FastifyReply, { tag, keep
   })
   if (request.headers['if-none-match']?.includes(`"${tag}"`)) return reply.status(304).send()
   const gone = new AbortController()
-  const onClose = (): void => gone.abort()
-  reply.raw.once('close', onClose)
-  try {
-    const { content, mimeType } = await make(gone.signal)
-    return await reply.header('Content-Type', mimeType).send(Buffer.from(content))
-  } finally {
-    reply.raw.off('close', onClose)
-  }
+  whenClosed(reply.raw, () => gone.abort())
+  const { content, mimeType } = await make(gone.signal)
+  return reply.header('Content-Type', mimeType).send(Buffer.from(content))
 }
 
 function cacheControl(keep: number): string {

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
+import { whenClosed } from '../../platform/limits/when-closed.ts'
 import { FileRecord } from '../schema.ts'
 import type { FileService } from '../service.ts'
 
@@ -97,21 +98,16 @@ export function registerDerivedRoutes(http: HttpApp, { files }: { files: Pick<Fi
       const actor = actorOf(request)
       const permission = await files.permission(actor)
       const gone = new AbortController()
-      const onClose = (): void => gone.abort()
-      reply.raw.once('close', onClose)
-      try {
-        const { transform, ...wish } = request.body
-        const crop = transform?.crop ?? null
-        const { top = 0, left = 0, width = 0, height = 0 } = crop ?? {}
-        const turned = {
-          ...transform,
-          crop: crop && { top, left, width: Math.max(0, width), height: Math.max(0, height) },
-        }
-        const options = { objUuid: request.query.obj_uuid, signal: gone.signal }
-        return await files.derive(actor, permission, { ...wish, transform: turned }, options)
-      } finally {
-        reply.raw.off('close', onClose)
+      whenClosed(reply.raw, () => gone.abort())
+      const { transform, ...wish } = request.body
+      const crop = transform?.crop ?? null
+      const { top = 0, left = 0, width = 0, height = 0 } = crop ?? {}
+      const turned = {
+        ...transform,
+        crop: crop && { top, left, width: Math.max(0, width), height: Math.max(0, height) },
       }
+      const options = { objUuid: request.query.obj_uuid, signal: gone.signal }
+      return files.derive(actor, permission, { ...wish, transform: turned }, options)
     },
   )
 }

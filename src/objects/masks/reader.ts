@@ -2,6 +2,7 @@ import type { Column, ColumnField, Mask, MaskField, NestedField, ReverseField } 
 import { readExact } from '../../platform/values/exact-json.ts'
 import type { FileEntry } from '../content/file-links.ts'
 import { type Content, rowsOf } from '../stored/content.ts'
+import { mayInherit } from './inherited-columns.ts'
 
 export type Wire = Record<string, unknown>
 
@@ -138,6 +139,8 @@ function fieldReader(field: MaskField, name: string, keep: FieldFilter | undefin
       return localizedReader(field)
     case 'custom':
       return customReader(field)
+    case 'boolean':
+      return mayInherit(field) ? valueReader(field) : booleanReader(field)
     default:
       return valueReader(field)
   }
@@ -149,6 +152,16 @@ function valueReader({ column: { key, name } }: ColumnField): FieldReader {
     const value = content[key]
     if (value !== undefined) out[name] = value
     else if (sink.empty) out[name] = null
+  }
+}
+
+/**
+ * A boolean without value is false. One that may come from above has none until it is set, so that it still inherits when the answer is
+ * sent back.
+ */
+function booleanReader({ column: { key, name } }: ColumnField): FieldReader {
+  return (content, out) => {
+    out[name] = content[key] ?? false
   }
 }
 

@@ -3,6 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import { type LinkRef, parseLink } from '../content/link-ref.ts'
 import { invalidValue, isRecord, isUuid, storedValue } from '../content/values.ts'
 import type { Content, ContentRow } from '../stored/content.ts'
+import { mayInherit } from './inherited-columns.ts'
 
 /** A place in a content that waits for its link to be resolved. */
 export interface Holder {
@@ -74,8 +75,12 @@ function fieldsWriter(fields: readonly MaskField[]): Writer {
       const stays = (key: string): boolean => !written.has(key) || (partial && !(key in values))
       if (stored) for (const key in stored) if (stays(key)) content[key] = stored[key]
       for (const field of columns) {
-        const value = values[field.column.key]
-        if (value !== undefined && value !== null) content[field.column.key] = value
+        const { key } = field.column
+        const value = values[key]
+        if (value === undefined || value === null) continue
+        // A boolean without value is answered as false: sent back, it is no change.
+        if (value === false && stored && !(key in stored) && !mayInherit(field)) continue
+        content[key] = value
       }
       if (!stored) {
         for (const field of defaults) {

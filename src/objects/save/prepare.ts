@@ -1,4 +1,4 @@
-import { expectedVersion, type VersionConvention } from '../../platform/config/versions.ts'
+import { assertVersion, versionMismatch } from '../../platform/config/versions.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { eachYielding, mapYielding, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
@@ -61,7 +61,7 @@ export async function prepareItems(
     const stored = found ? current.get(found.systemObjectId) : undefined
     if (found && !stored) throw notFound(draft)
     if (stored && found && stored.version !== found.version && draft.version !== undefined)
-      assertVersion(draft, stored.version, versionConvention)
+      assertVersion(draft.version, stored.version, versionConvention, versionPlace(draft))
     const item = toItem(draft, stored ?? null, ids.get(draft), byDraft)
     byDraft.set(draft, item)
     return item
@@ -128,7 +128,8 @@ function classify({ deps, actor, rights }: SaveContext, draft: Draft, resolver: 
   const creates =
     !changes && (draft.version === undefined || (draft.version === 1 && (convention === 'next' || !found)))
   if (creates) {
-    if (found && isNamedByLookup(draft)) throw versionMismatch(draft, found.version, convention)
+    if (found && isNamedByLookup(draft))
+      throw versionMismatch(draft.version, found.version, convention, versionPlace(draft))
     if (found || taken) throw idTaken(draft)
     const lookup = draft.lookup
     if (lookup) throw lookupNotFound(lookup)
@@ -139,22 +140,14 @@ function classify({ deps, actor, rights }: SaveContext, draft: Draft, resolver: 
     if (match?.systemObjectId !== found.systemObjectId) throw immutable(draft, refs[index] as LinkRef)
   }
   if (found.objecttypeId !== draft.table.id || found.deleted) throw notFound(draft)
-  if (!changes || draft.version !== undefined) assertVersion(draft, found.version, convention)
+  if (!changes || draft.version !== undefined) {
+    assertVersion(draft.version, found.version, convention, versionPlace(draft))
+  }
   return { draft, found }
 }
 
-function assertVersion(draft: Draft, stored: number, convention: VersionConvention): void {
-  if (draft.version !== expectedVersion(stored, convention)) throw versionMismatch(draft, stored, convention)
-}
-
-function versionMismatch(draft: Draft, stored: number, convention: VersionConvention): AppError {
-  const expected = expectedVersion(stored, convention)
-  return new AppError(
-    'VersionMismatch',
-    { name: `${draft.place}.${draft.table.name}._version`, got: draft.version ?? null, expected },
-    { message: `${draft.place}: version ${expected} is required` },
-  )
-}
+/** Where the request has the version of a draft, for errors. */
+const versionPlace = ({ place, table }: Draft) => ({ name: `${place}.${table.name}._version` })
 
 function isNamedByLookup({ lookup, systemObjectId, id, uuid }: Draft): boolean {
   return lookup !== undefined && systemObjectId === undefined && id === undefined && uuid === undefined

@@ -1,6 +1,6 @@
 import type { Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
-import { AppError, badRequest } from '../../platform/errors.ts'
+import { AppError, badRequest, missingSystemRight } from '../../platform/errors.ts'
 import type { RequestFacts } from '../../platform/http/request-facts.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
@@ -207,8 +207,8 @@ function assertNothingIgnored({ paths, more, nearest }: Ignored): void {
 function assertOptions(actor: Actor, options: SaveOptions): void {
   if (actor.isRoot) return
   if (options.skipConstraints) throw badRequest('skip_constraints needs system.root.', { param: 'skip_constraints' })
-  if (options.skipPlugins) throw new AppError('SystemRightRequired', { right: 'system.root', param: 'skip_plugins' })
-  if (options.skipEvents) throw new AppError('SystemRightRequired', { right: 'system.root', param: 'skip_events' })
+  if (options.skipPlugins) throw missingSystemRight('system.root', { param: 'skip_plugins' })
+  if (options.skipEvents) throw missingSystemRight('system.root', { param: 'skip_events' })
 }
 
 function assertComments(items: readonly Item[]): void {

@@ -1,5 +1,5 @@
 import type { Actor } from '../../platform/actor.ts'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, missingSystemRight } from '../../platform/errors.ts'
 import { eachYielding, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
 import { storedReference } from '../../platform/values/system-references.ts'
 import type { StoredGrant, TagRight } from '../../rights/service.ts'
@@ -96,7 +96,7 @@ function newCreator(item: Item): OwnerRef | undefined {
 function assertSelf(actor: Actor, creator: OwnerRef): void {
   const reference = storedReference('user', creator.reference ?? '')
   if (creator.id === undefined ? reference === actor.reference : creator.id === actor.userId) return
-  throw new AppError('SystemRightRequired', { right: 'system.root', name: creator.place })
+  throw missingSystemRight('system.root', { name: creator.place })
 }
 
 /** An owner that is sent back as it was answered needs no look-up. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Actor } from '../../platform/actor.ts'
 import { assertVersion } from '../../platform/config/versions.ts'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, missingSystemRight } from '../../platform/errors.ts'
 import { systemRight } from '../../platform/http/system-right.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { assertStorable } from '../../platform/values/text.ts'
@@ -36,7 +36,7 @@ export async function saveGroups(
   inputs: readonly GroupInput[],
 ): Promise<number[]> {
   const manager = systemRight(actor, 'system.group')
-  if (!manager) throw new AppError('SystemRightRequired', { right: 'system.group' })
+  if (!manager) throw missingSystemRight('system.group')
   assertStorable(inputs, 'body')
   const items = inputs.map((input, index): Item => {
     const path = `[${index}]`
@@ -131,7 +131,7 @@ function assertMayChange(
   const manager = systemRight(actor, 'system.group')
   if (actor.isRoot || !manager) return
   const missing = (parameter: string, column?: string) =>
-    new AppError('SystemRightRequired', { right: `system.group[${parameter}]`, ...(column ? { column } : {}) })
+    missingSystemRight(`system.group[${parameter}]`, column ? { column } : {})
   if (!stored && manager.create === false) throw missing('create')
   const acl = stored ? 'edit_acl' : 'create_acl'
   if (input._acl !== undefined && manager[acl] === false && !held.has('acl')) throw missing(acl, '_acl')

@@ -1,6 +1,6 @@
 /** Groups as records: reading, saving, deleting. */
 import type { Actor } from '../../platform/actor.ts'
-import { AppError, badRequest } from '../../platform/errors.ts'
+import { AppError, badRequest, missingSystemRight } from '../../platform/errors.ts'
 import { hasRight, type NeededRight, requireRight } from '../../platform/http/system-right.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { effectiveOnGroup } from '../effective-rights.ts'
@@ -120,10 +120,10 @@ export function createGroupService(deps: GroupDependencies) {
         if (group.type === 'system') throw new AppError('DeleteSystemGroup', { _id: id })
         const granted = actor.isRoot || held.has('delete')
         if (!granted && !covers(actor.systemRights, group.systemRights)) {
-          throw new AppError('SystemRightRequired', { right: 'system.root' })
+          throw missingSystemRight('system.root')
         }
         if (!granted && !(await reachOf(actor, rights, tx)([`g${id}`]))) {
-          throw new AppError('SystemRightRequired', { right: 'system.root' })
+          throw missingSystemRight('system.root')
         }
         await removal.replaceGroup(tx, id, fallbackGroupId)
         await store.deleteGroup(tx, id, fallbackGroupId)

@@ -1,5 +1,5 @@
 import type { Actor } from '../../platform/actor.ts'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, missingSystemRight } from '../../platform/errors.ts'
 import { systemRight } from '../../platform/http/system-right.ts'
 import type { StoredUser, SystemRights } from '../model.ts'
 import type { PersonRight } from '../person-rights.ts'
@@ -105,5 +105,5 @@ function hasAllOf(actor: Actor, rights: readonly SystemRights[]): boolean {
 }
 
 function missing(right: string, column?: string): AppError {
-  return new AppError('SystemRightRequired', { right, ...(column === undefined ? {} : { column }) })
+  return missingSystemRight(right, column === undefined ? {} : { column })
 }

@@ -1,6 +1,6 @@
 import type { BaseConfig } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import { AppError, badRequest } from '../../platform/errors.ts'
+import { AppError, badRequest, missingSystemRight } from '../../platform/errors.ts'
 import { requireRight } from '../../platform/http/system-right.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { cancelButton, type Task } from '../../platform/values/tasks.ts'
@@ -54,7 +54,7 @@ export function removeUser(
       groups.map((group) => group.id),
     )
     if (!granted && id !== actor.userId && !(await reachOf(actor, deps.rights, tx)(principals))) {
-      throw new AppError('SystemRightRequired', { right: 'system.root' })
+      throw missingSystemRight('system.root')
     }
     if (user.type === 'system') throw new AppError('DeleteSystemUser', { _id: id })
     const policy = given ?? defaultPolicy(deps.baseConfig.get())

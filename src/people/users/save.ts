@@ -1,6 +1,6 @@
 import type { Actor } from '../../platform/actor.ts'
 import { assertVersion } from '../../platform/config/versions.ts'
-import { AppError } from '../../platform/errors.ts'
+import { AppError, missingSystemRight } from '../../platform/errors.ts'
 import { hasSystemRight } from '../../platform/http/system-right.ts'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import { canonicalJson } from '../../platform/values/canonical-json.ts'
@@ -91,8 +91,7 @@ function checkPasswords(
   inputs.forEach((input, index) => {
     if (input._password_hash !== undefined) throw new AppError('ColumnCanNotBeUpdated', { column: '_password_hash' })
     if (input._password === undefined || input._password === null) return
-    if (!hasSystemRight(actor, 'system.user'))
-      throw new AppError('SystemRightRequired', { right: 'system.user', column: '_password' })
+    if (!hasSystemRight(actor, 'system.user')) throw missingSystemRight('system.user', { column: '_password' })
     if (input._password === '') throw new AppError('NoPassword', { path: `[${index}]._password` })
     broken ||= !meetsRules(input._password, rules)
   })
@@ -173,7 +172,7 @@ async function findRights(from: Queryable, actor: Actor, items: readonly Item[])
   }
   for (const item of items) {
     if (!unknown(item) || readsAllUsers(actor)) continue
-    if (!hasSystemRight(actor, 'system.user')) throw new AppError('SystemRightRequired', { right: 'system.user' })
+    if (!hasSystemRight(actor, 'system.user')) throw missingSystemRight('system.user')
     if (item.reference !== null) throw unknownOf(item.reference)
   }
 }

@@ -32,6 +32,15 @@ export function assertVersion(
   convention: VersionConvention,
   parameters: Readonly<Record<string, unknown>>,
 ): void {
+  if (got !== expectedVersion(stored, convention)) throw versionMismatch(got, stored, convention, parameters)
+}
+
+export function versionMismatch(
+  got: number | null | undefined,
+  stored: number,
+  convention: VersionConvention,
+  parameters: Readonly<Record<string, unknown>>,
+): AppError {
   const expected = expectedVersion(stored, convention)
-  if (got !== expected) throw new AppError('VersionMismatch', { ...parameters, got: got ?? null, expected })
+  return new AppError('VersionMismatch', { ...parameters, got: got ?? null, expected })
 }

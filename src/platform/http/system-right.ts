@@ -1,5 +1,5 @@
 import type { Actor } from '../actor.ts'
-import { AppError } from '../errors.ts'
+import { missingSystemRight } from '../errors.ts'
 
 /** Parameters of the caller's system right, `{}` for root (RIGHTS-001), `null` without the right. */
 export function systemRight(actor: Actor | null, name: string): Readonly<Record<string, unknown>> | null {
@@ -43,5 +43,5 @@ export function hasRight(actor: Actor | null, { name, parameter, value, or }: Ne
 /** @throws {AppError} `SystemRightRequired` (403) naming the right. */
 export function requireRight(actor: Actor | null, needed: NeededRight): void {
   if (hasRight(actor, needed)) return
-  throw new AppError('SystemRightRequired', { right: rightName(needed) })
+  throw missingSystemRight(rightName(needed), {}, needed.or ? [rightName(needed.or)] : [])
 }

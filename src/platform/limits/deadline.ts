@@ -107,6 +107,8 @@ export class RequestDeadline implements Deadline {
   onOver(action: () => void): () => void {
     const actions = this.#listen()
     actions.add(action)
+    // Its client has gone before: no event follows.
+    if (this.#response.closed && this.over) action()
     return () => actions.delete(action)
   }
 

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { assertVersion, type ConventionOf } from '../../platform/config/versions.ts'
-import { AppError, badRequest } from '../../platform/errors.ts'
+import { AppError, badRequest, missingSystemRight } from '../../platform/errors.ts'
 import { type NeededRight, requireRight } from '../../platform/http/system-right.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { confirmTask, type Task } from '../../platform/values/tasks.ts'
@@ -96,7 +96,7 @@ export function createPresetService(deps: PresetDeps) {
         row.terms.rights[actingRight] &&
         !isDeepStrictEqual(row.terms.rights[actingRight], before.terms.rights[actingRight]),
     )
-    if (acts) throw new AppError('SystemRightRequired', { right: 'system.root', path: 'right_preset.preset.rights' })
+    if (acts) throw missingSystemRight('system.root', { path: 'right_preset.preset.rights' })
   }
 
   /**

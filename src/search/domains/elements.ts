@@ -2,7 +2,7 @@
 import { badRequest } from '../../platform/errors.ts'
 import { momentSql } from '../moment-sql.ts'
 import { saysSomething } from '../request/known.ts'
-import { boundsOf, exactRange, momentRange, type TimeZone } from '../request/moments.ts'
+import { boundsOf, exactRange, momentRange } from '../request/moments.ts'
 import { notAllowed } from '../request/names.ts'
 import {
   choice,
@@ -16,6 +16,7 @@ import {
   stringsAt,
   wrong,
 } from '../request/read.ts'
+import type { Clock } from '../request/relative-dates.ts'
 import { resolveField } from './fields.ts'
 import type { Bind } from './model.ts'
 import type { Source, SourceField } from './source.ts'
@@ -24,7 +25,7 @@ import { textCondition } from './texts.ts'
 export interface ElementContext {
   readonly source: Source
   readonly bind: Bind
-  readonly zone: TimeZone
+  readonly clock: Clock
   readonly depth: number
 }
 
@@ -139,7 +140,7 @@ function valuesCondition(
     case 'date':
       return any(
         values.map((value, index) =>
-          momentSql(sql, exactRange(value, `${place}[${index}]`, context.zone), typed(bind)),
+          momentSql(sql, exactRange(value, `${place}[${index}]`, context.clock), typed(bind)),
         ),
       )
     case 'l10n': {
@@ -175,14 +176,14 @@ const textOf = (value: unknown): string | null => {
   return typeof value === 'string' ? value : null
 }
 
-function rangeCondition(element: Fields, place: string, { source, bind, zone }: ElementContext): string {
+function rangeCondition(element: Fields, place: string, { source, bind, clock }: ElementContext): string {
   const name = optional(element, 'field', 'string', place)
   if (name === undefined) throw wrong(`${place}.field`, 'the name of a field')
   const { field } = resolveField(source, name)
   const { from, to } = boundsOf(element, place)
   if (field.list || !['number', 'id', 'date'].includes(field.kind)) throw notAllowed(name, 'range')
   if (isOpen(from.value) && isOpen(to.value)) return `${field.sql} is not null`
-  if (field.kind === 'date') return momentSql(field.sql, momentRange(from, to, zone), typed(bind))
+  if (field.kind === 'date') return momentSql(field.sql, momentRange(from, to, clock), typed(bind))
   const conditions = [
     { bound: from, sign: from.inclusive ? '>=' : '>' },
     { bound: to, sign: to.inclusive ? '<=' : '<' },

@@ -27,6 +27,7 @@ export interface RecordSearchDeps {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly keepers: RecordKeepers
+  readonly clock: () => Date
 }
 
 interface RecordHit {
@@ -51,14 +52,14 @@ interface Plan {
   readonly format: string
 }
 
-export function createRecordSearch({ db, heavyRequests, languages, keepers }: RecordSearchDeps) {
+export function createRecordSearch({ db, heavyRequests, languages, keepers, clock: now }: RecordSearchDeps) {
   async function compile(actor: Actor, request: Fields, kinds: readonly RecordKind[]): Promise<Plan> {
     const parameters = new Parameters()
     const bind: Bind = (value) => parameters.add(value)
     const source = await sourceOf(kinds, actor, keepers, bind)
     assertForRecords(request, kinds)
-    const zone = timeZoneOf(optional(request, 'timezone', 'string', 'body'))
-    const condition = elementsCondition(request.search, 'search', { source, bind, zone, depth: 0 })
+    const clock = { now: now(), zone: timeZoneOf(optional(request, 'timezone', 'string', 'body')) }
+    const condition = elementsCondition(request.search, 'search', { source, bind, clock, depth: 0 })
     const asked = request.languages ? stringsAt(request.languages, 'languages', 100) : []
     const first = asked.filter((language) => languages().includes(language))
     const preferred = [...first, ...languages().filter((language) => !first.includes(language))]

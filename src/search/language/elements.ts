@@ -2,7 +2,7 @@
 import type { FieldCatalogue } from '../plan/fields.ts'
 import { type Named, notAllowed } from '../request/names.ts'
 import { resolvePath } from '../request/paths.ts'
-import { type Clock, momentOf, placeholders } from './moments.ts'
+import { type Clock, momentOf, placeholders } from '../request/relative-dates.ts'
 import { queryError } from './parse.ts'
 import type { Comparison, Expression, Operator, Value } from './syntax.ts'
 import { escaped, hasWildcards } from './texts.ts'

@@ -22,7 +22,7 @@ export function changeClause(element: Fields, place: string, context: ElementCon
   const names = Object.keys(operations) as (keyof typeof operations)[]
   return {
     is: 'changed',
-    range: momentRange(from, to, context.zone),
+    range: momentRange(from, to, context.clock),
     operations: operation ? operations[choice(operation.toLowerCase(), names, `${place}.operation`)] : null,
     comment: optional(element, 'comment', 'string', place) ?? null,
     userId: optional(element, 'user', 'integer', place) ?? null,

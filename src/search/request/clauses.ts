@@ -2,8 +2,8 @@
 import type { Table } from '../../datamodel/model.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from '../plan/fields.ts'
 import type { Clause, SearchScope, VisibleCollections } from '../plan/plan.ts'
-import type { TimeZone } from './moments.ts'
 import type { Fields } from './read.ts'
+import type { Clock } from './relative-dates.ts'
 import type { AlikeFiles } from './similar.ts'
 import type { LanguageSynonyms } from './synonyms.ts'
 
@@ -14,7 +14,7 @@ export interface ElementContext {
   readonly fields: FieldCatalogue
   /** The searched object types. */
   readonly objecttypes: readonly Table[]
-  readonly zone: TimeZone
+  readonly clock: Clock
   /** The nested table whose rows the element is about; null outside of nested elements. */
   readonly nested: NestedFields | null
   readonly depth: number

@@ -33,6 +33,8 @@ export interface CompileContext {
   readonly poolByReference: PoolByReference
   readonly isSortValue: SearchEngine['isSortValue']
   readonly moment: SearchPlan['moment']
+  /** When the request was made: dates such as `$now-7d` are relative to it. */
+  readonly now: Date
 }
 
 export interface CompiledSearch {
@@ -103,7 +105,7 @@ function elementContext(
   const own: ElementContext = {
     fields: fieldsOf(context.model),
     objecttypes,
-    zone: timeZoneOf(optional(request, 'timezone', 'string', place || 'body')),
+    clock: { now: context.now, zone: timeZoneOf(optional(request, 'timezone', 'string', place || 'body')) },
     nested: null,
     depth,
     databaseName: context.databaseName,

@@ -15,6 +15,7 @@ import { patternClause } from './patterns.ts'
 import { rangeClause } from './ranges.ts'
 import { choice, deepest, type Fields, fieldsAt, listAt, mostElements, optional, stringsAt, wrong } from './read.ts'
 import { alikeByWeight, pictureOf } from './similar.ts'
+import { expandStandardGeo } from './standard-geo.ts'
 import { alternativesOf } from './synonyms.ts'
 import { type NamesClause, ofAnyNames, valuesThroughLink, withoutStart, wordsApart } from './through-links.ts'
 import { valuesClause } from './values.ts'
@@ -96,16 +97,20 @@ const parsers: Record<(typeof types)[number], Parser> = {
     elementsClause(element.search, `${place}.search`, { ...context, depth: context.depth + 1 }),
   nested: nestedElement,
   similar: similarElement,
-  geo_bounding_box: (element, place, context) => ({
-    clause: ofAnyNames(namesOf(element, place), place, context, (names, inner) =>
-      boxClause(element, names, place, inner),
-    ),
-  }),
-  geo_shape: (element, place, context) => ({
-    clause: ofAnyNames(namesOf(element, place), place, context, (names, inner) =>
-      shapeClause(element, names, place, inner),
-    ),
-  }),
+  geo_bounding_box: (element, place, context) => geoElement(boxClause, element, place, context),
+  geo_shape: (element, place, context) => geoElement(shapeClause, element, place, context),
+}
+
+function geoElement(
+  clauseOf: typeof boxClause,
+  element: Fields,
+  place: string,
+  context: ElementContext,
+): ReturnType<Parser> {
+  const sent = namesOf(element, place)
+  const names = expandStandardGeo(sent, context)
+  if (names.length === 0 && sent.length > 0) return { clause: { is: 'none' } }
+  return { clause: ofAnyNames(names, place, context, (own, inner) => clauseOf(element, own, place, inner)) }
 }
 
 function textElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
@@ -225,7 +230,7 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
       below,
       place: `${place}.in`,
       fields: context.fields,
-      zone: context.zone,
+      clock: context.clock,
       databaseName: context.databaseName,
       collections: context.collections,
       poolByReference: context.poolByReference,

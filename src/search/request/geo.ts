@@ -8,6 +8,7 @@ import { type ElementContext, or } from './clauses.ts'
 import { notAllowed } from './names.ts'
 import { resolveOwn } from './paths.ts'
 import { type Fields, fieldsAt, listAt, wrong } from './read.ts'
+import { expandStandardGeo } from './standard-geo.ts'
 
 export function boxClause(element: Fields, names: readonly string[], place: string, context: ElementContext): Clause {
   const boxes = boxAt(element.geo_bounding_box, `${place}.geo_bounding_box`)
@@ -34,8 +35,10 @@ function geoFields(names: readonly string[], place: string, context: ElementCont
 }
 
 /** @throws {AppError} `SearchFieldNotAllowed` for a field without geometries. */
-export function geoField(name: string, { fields }: ElementContext): SearchField {
-  const named = resolveOwn(fields, name, 'geo')
+export function geoField(name: string, context: ElementContext): SearchField {
+  const [only, ...others] = expandStandardGeo([name], context)
+  if (only === undefined || others.length > 0) throw notAllowed(name, 'geo')
+  const named = resolveOwn(context.fields, only, 'geo')
   if (named.kind !== 'field' || named.field.kind !== 'geo') throw notAllowed(name, 'geo')
   return named.field
 }

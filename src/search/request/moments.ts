@@ -4,9 +4,7 @@ import { AppError } from '../../platform/errors.ts'
 import { parseDate } from '../../platform/values/dates.ts'
 import type { MomentRange } from '../plan/plan.ts'
 import { type Fields, optional } from './read.ts'
-
-/** A time zone by its IANA name; null is UTC. */
-export type TimeZone = string | null
+import { type Clock, momentOf, type TimeZone } from './relative-dates.ts'
 
 /** @throws {AppError} `UnknownTimezone` */
 export function timeZoneOf(name: string | undefined): TimeZone {
@@ -40,9 +38,9 @@ export function boundsOf(element: Fields, place: string): { from: Bound; to: Bou
  * The moments from one date to another: from the first moment of the first to the last one of the second. Without its
  * own moments (`inclusive` false) the range begins after the first and ends before the second.
  */
-export function momentRange(from: Bound, to: Bound, zone: TimeZone): MomentRange {
-  const first = intervalOf(from.value, from.place, zone)
-  const last = intervalOf(to.value, to.place, zone)
+export function momentRange(from: Bound, to: Bound, clock: Clock): MomentRange {
+  const first = intervalOf(from.value, from.place, clock)
+  const last = intervalOf(to.value, to.place, clock)
   return {
     from: first && (from.inclusive ? first.from : first.to + 1n),
     to: last && (to.inclusive ? last.to : last.from - 1n),
@@ -53,17 +51,24 @@ export function momentRange(from: Bound, to: Bound, zone: TimeZone): MomentRange
  * The moments of one date, for objects that have exactly this date. A year, a month or a day is the same in every time zone; the
  * zone counts for times.
  */
-export function exactRange(value: unknown, place: string, zone: TimeZone): MomentRange {
-  const text = typeof value === 'string' ? parseDate(value) : null
-  const day = text !== null && (text.width === 'year' || text.width === 'month' || text.width === 'day')
-  const bound = { value, inclusive: true, place }
-  return momentRange(bound, bound, day ? null : zone)
+export function exactRange(value: unknown, place: string, clock: Clock): MomentRange {
+  const given = typeof value === 'string' ? absolute(value, clock) : value
+  const date = typeof given === 'string' ? parseDate(given) : null
+  const day = date !== null && (date.width === 'year' || date.width === 'month' || date.width === 'day')
+  const bound = { value: given, inclusive: true, place }
+  return momentRange(bound, bound, day ? { now: clock.now, zone: null } : clock)
 }
 
-function intervalOf(value: unknown, place: string, zone: TimeZone): { from: bigint; to: bigint } | null {
+/** The date that a placeholder such as `$now-7d` stands for; any other text as it is. */
+function absolute(text: string, clock: Clock): string {
+  return text.startsWith('$') ? (momentOf(text, clock) ?? text) : text
+}
+
+function intervalOf(value: unknown, place: string, clock: Clock): { from: bigint; to: bigint } | null {
   if (value === undefined || value === null || value === '') return null
+  const { zone } = clock
   const text = typeof value === 'number' ? String(value) : value
-  const date = typeof text === 'string' ? parseDate(text) : null
+  const date = typeof text === 'string' ? parseDate(absolute(text, clock)) : null
   if (!date) throw new AppError('DateWrongSyntax', { name: place, value: String(text).slice(0, 100) })
   // A date with a zone of its own, and UTC, need no shift.
   if (zone === null || date.width === 'second-zone') return date

@@ -23,8 +23,8 @@ export function rangeClause(element: Fields, place: string, context: ElementCont
   }
   const named = resolveName(context.fields, name)
   if (named.kind === 'system' && !context.nested) {
-    if (named.name === '_created') return { is: 'created', range: momentRange(from, to, context.zone) }
-    if (named.name === '_last_modified') return { is: 'modified', range: momentRange(from, to, context.zone) }
+    if (named.name === '_created') return { is: 'created', range: momentRange(from, to, context.clock) }
+    if (named.name === '_last_modified') return { is: 'modified', range: momentRange(from, to, context.clock) }
   }
   if (named.kind !== 'field') throw notAllowed(name, 'range')
   const { field } = named
@@ -37,7 +37,7 @@ export function rangeClause(element: Fields, place: string, context: ElementCont
   } else if (field.kind === 'date') {
     clause = open
       ? { is: 'not', of: { is: 'empty', field } }
-      : { is: 'dates', field, range: momentRange(from, to, context.zone) }
+      : { is: 'dates', field, range: momentRange(from, to, context.clock) }
   } else throw notAllowed(name, 'range')
   if (context.nested && field.path.at(-1) !== context.nested.table) throw notAllowed(name, 'nested')
   return inRows(context, [{ field }], and([clause]))

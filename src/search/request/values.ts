@@ -3,16 +3,17 @@ import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
 import type { Clause, PublishedBy, VisibleCollections } from '../plan/plan.ts'
 import { or, type PoolByReference } from './clauses.ts'
-import { exactRange, type TimeZone } from './moments.ts'
+import { exactRange } from './moments.ts'
 import { type Named, notAllowed, type SystemName } from './names.ts'
 import { integerOf, numberOf, wrong } from './read.ts'
+import type { Clock } from './relative-dates.ts'
 
 interface ValueContext {
   /** Whether objects below the given ones count too (`include_path`). */
   readonly below: boolean
   readonly place: string
   readonly fields: FieldCatalogue
-  readonly zone: TimeZone
+  readonly clock: Clock
   /** The second half of the global ids of this instance. */
   readonly databaseName: string
   readonly collections: VisibleCollections
@@ -49,7 +50,7 @@ function fieldClause(
   language: string | null,
   written: string,
   values: readonly unknown[],
-  { below, place, zone, databaseName }: ValueContext,
+  { below, place, clock, databaseName }: ValueContext,
 ): Clause {
   const languages = language === null ? null : [language]
   const value = (list: readonly (string | number | boolean)[]): Clause => ({
@@ -76,7 +77,7 @@ function fieldClause(
     case 'files':
       return value(integers(values, place))
     case 'date':
-      return or(values.map((date, index) => exactDate(field, date, `${place}[${index}]`, zone)))
+      return or(values.map((date, index) => exactDate(field, date, `${place}[${index}]`, clock)))
     case 'geo':
       throw notAllowed(written, 'in')
   }
@@ -86,8 +87,8 @@ function exactNumber(field: SearchField, value: number): Clause {
   return { is: 'numbers', field, from: { value, inclusive: true }, to: { value, inclusive: true } }
 }
 
-function exactDate(field: SearchField, value: unknown, place: string, zone: TimeZone): Clause {
-  return { is: 'sameDate', field, range: exactRange(value, place, zone) }
+function exactDate(field: SearchField, value: unknown, place: string, clock: Clock): Clause {
+  return { is: 'sameDate', field, range: exactRange(value, place, clock) }
 }
 
 function systemClause(

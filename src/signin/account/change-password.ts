@@ -4,7 +4,7 @@ import type { EventLog } from '../../events/service.ts'
 import { passwordUserTypes } from '../../people/model.ts'
 import { meetsRules, ruleHint, users } from '../../people/service.ts'
 import type { Actor } from '../../platform/actor.ts'
-import { AppError, badRequest } from '../../platform/errors.ts'
+import { AppError, badRequest, missingSystemRight } from '../../platform/errors.ts'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import { hasSystemRight } from '../../platform/http/system-right.ts'
 import type { Db } from '../../platform/postgres/db.ts'
@@ -50,7 +50,7 @@ export function createChangePassword({
     const [user] = await users.findUsers(db, [actor.userId])
     if (!user) throw new AppError('UserNotFound', { _id: actor.userId })
     if (!user.requirePasswordChange && !hasSystemRight(actor, 'system.user.change_password')) {
-      throw new AppError('SystemRightRequired', { right: 'system.user.change_password' })
+      throw missingSystemRight('system.user.change_password')
     }
     if (!passwordUserTypes.includes(user.type))
       throw new AppError('UnableToSetPasswordForUserType', { type: user.type })

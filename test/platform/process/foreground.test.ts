@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
+import { RequestDeadline } from '../../../src/platform/limits/deadline.ts'
 import { whenClosed } from '../../../src/platform/limits/when-closed.ts'
 import { createForeground } from '../../../src/platform/process/foreground.ts'
 
@@ -48,4 +49,10 @@ test('what waits for the end of a response shares one listener, and what comes b
   const over = Object.assign(new EventEmitter(), { closed: true }) as unknown as ServerResponse
   whenClosed(over, () => done.push(20))
   assert.equal(done.at(-1), 20)
+  // A request whose client has gone before is over, and is told so.
+  const told: string[] = []
+  new RequestDeadline(over, 1000, () => '').onOver(() => told.push('gone'))
+  const answered = Object.assign(new EventEmitter(), { closed: true, writableFinished: true })
+  new RequestDeadline(answered as unknown as ServerResponse, 1000, () => '').onOver(() => told.push('answered'))
+  assert.deepEqual(told, ['gone'])
 })

@@ -239,7 +239,9 @@ export function createShow({ world, names, knowledge, titleOf }: Showing) {
       if (field.is === 'column') {
         const { name, kind } = field.column
         const value = row.values.get(field.column)
-        if (value === undefined && full) shown[name] = kind === 'text_l10n_oneline' ? {} : null
+        // A boolean without value is false, but where it may come from above.
+        if (value === undefined && kind === 'boolean' && !inherits(index, field)) shown[name] = false
+        else if (value === undefined && full) shown[name] = kind === 'text_l10n_oneline' ? {} : null
         if (value !== undefined) shown[name] = kind === 'link' ? linked(value as number, field, place, options) : value
       } else if (field.is === 'nested') {
         const rows = row.rows.get(field.table) ?? []
@@ -252,6 +254,12 @@ export function createShow({ world, names, knowledge, titleOf }: Showing) {
     }
     return shown
   }
+
+  const inherits = (index: number, { column, inherit }: Extract<Field, { is: 'column' }>): boolean =>
+    inherit ||
+    thingOf(index).type.masks.some(({ fields }) =>
+      fields.some((each) => each.is === 'column' && each.column === column && each.inherit),
+    )
 
   function linked(to: number, field: Extract<Field, { is: 'column' }>, place: Place, options: ShowOptions): Shown {
     if (!knowledge.sees(to) || place.chain.includes(to)) return short(to)

@@ -1,6 +1,9 @@
-/** Dates of queries that are relative to the moment: `$now-7d`, `$startOfMonth+1M-1d`. */
-import type { TimeZone } from '../request/moments.ts'
+/** Dates that are relative to the moment of the request: `$now-7d`, `$startOfMonth+1M-1d`. */
 
+/** A time zone by its IANA name; null is UTC. */
+export type TimeZone = string | null
+
+/** The moment of the request, and the zone of its times. */
 export interface Clock {
   readonly now: Date
   readonly zone: TimeZone

@@ -158,8 +158,8 @@ export function introducePromise(
   const table = model.tablesById.get(promise.objecttypeId)
   if (!table || !mayPromise(rights, table)) return false
   const column = model.columnsById.get(Number(key))
-  const reason = column && unfit(column)
-  if (reason) throw notPromised({ table, place: `${place}.${column.fullName}` }, reason)
+  const reason = column ? unfit(column) : null
+  if (reason) throw notPromised({ table, place: `${place}.${column?.fullName}` }, reason)
   if (promise.users.includes(actor.userId)) return true
   if (promise.users.length >= mostUsers)
     throw invalidValue(place, promise.uuid, `an object for which fewer than ${mostUsers} users wait`)

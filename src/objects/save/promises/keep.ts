@@ -3,7 +3,7 @@ import { quotaExceeded } from '../../../platform/limits/callers.ts'
 import type { SaveContext } from '../context.ts'
 import { guarded } from '../disclosure.ts'
 import { guardAfter, type Item } from '../item.ts'
-import type { GivenIds } from '../write/new-ids.ts'
+import type { GivenIds } from './model.ts'
 import { insertPromises, joinPromises, keepPromises, TooManyPromises } from './store.ts'
 
 /** Seconds after which a client may try again: promises end when somebody creates their objects. */

@@ -29,3 +29,11 @@ export interface Promises {
 export function noPromises(): Promises {
   return { locked: new Set(), made: new Map(), linked: new Map(), introduced: new Set(), claimed: new Map() }
 }
+
+/** The ids that new objects and promises have been given. */
+export interface GivenIds {
+  /** By their provisional ones. */
+  readonly final: ReadonlyMap<number, number>
+  /** Promises that are kept: their objects have the ids that were reserved. */
+  readonly kept: readonly number[]
+}

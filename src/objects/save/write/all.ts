@@ -9,10 +9,11 @@ import type { SaveContext } from '../context.ts'
 import { keepCustomData } from '../custom-data.ts'
 import { hasMoved, type Item, nextVersion } from '../item.ts'
 import { settlePromises } from '../promises/keep.ts'
+import type { GivenIds } from '../promises/model.ts'
 import { keysHoldIds, uniqueEntries } from '../rules/unique.ts'
 import { applyStandards } from '../standards.ts'
 import { type FileChange, type FileTaken, putFiles, returnFiles, takeFiles } from './files.ts'
-import { type GivenIds, giveIds } from './new-ids.ts'
+import { giveIds } from './new-ids.ts'
 import { addLinks, giveUpUnique, removeLinks, takeUnique, type UniqueChange, writeItems } from './store.ts'
 
 export interface WriteOptions {

@@ -4,15 +4,8 @@ import { isProvisional } from '../../stored/provisional-ids.ts'
 import type { SaveContext } from '../context.ts'
 import type { Item } from '../item.ts'
 import { reservedIds } from '../promises/keep.ts'
+import type { GivenIds } from '../promises/model.ts'
 import { drawIds, type UniqueChange } from './store.ts'
-
-/** The ids that new objects and promises have been given. */
-export interface GivenIds {
-  /** By their provisional ones. */
-  readonly final: ReadonlyMap<number, number>
-  /** Promises that are kept: their objects have the ids that were reserved. */
-  readonly kept: readonly number[]
-}
 
 /**
  * Draws the ids of the new objects and promises, and replaces the provisional ones by them. No ids are drawn when another object has

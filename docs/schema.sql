@@ -1238,6 +1238,23 @@ create table object_link (
   constraint object_link_pkey PRIMARY KEY (to_id, column_id, from_id)
 );
 
+-- Objects that links name before they exist. A row whose object has been created is deleted once that is indexed.
+create table object_promise (
+  -- The reserved system_object_id.
+  id bigint not null,
+  -- Table id of the object type that the links expect.
+  objecttype integer not null,
+  -- The _uuid that the object will have.
+  uuid text not null,
+  -- Users whose saves have linked to it.
+  users bigint[] not null,
+  created_at timestamp with time zone not null default now(),
+  -- When the object was created.
+  kept_at timestamp with time zone,
+  constraint object_promise_pkey PRIMARY KEY (id),
+  constraint object_promise_name_key UNIQUE (uuid, objecttype)
+);
+
 -- Ids of purged objects, so that no id is ever used twice.
 create table object_tombstone (
   system_object_id bigint not null,

@@ -80,6 +80,7 @@ export function dictionaryOf(world: World, { keys, values }: Description): Dicti
     { type: 'in', fields: ['work.creator._system_object_id'], in: ids },
     { 'lookup:_id': { reference: 'system:root' } },
     { 'lookup:_id': { code: 'EU' } },
+    { _objecttype: 'person', person: { 'lookup:_id': { _uuid: 'fuzz-comes-later', _allow_defer: true } } },
   ]
   return {
     keys: [...keys, ...names, '_nested:work__material', '_reverse_nested:loan:work', 'lookup:_id', '_id_parent'],

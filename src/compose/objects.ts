@@ -122,6 +122,7 @@ export async function composeObjects(
     conventionOf,
     datamodel,
     rights,
+    actorsOf: signIn.actorsOf,
     validateAcls: (tx, actor, changes) => rights.validateAcls(tx, actor, 'object', changes),
     pools,
     ...maskSettings,

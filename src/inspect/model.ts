@@ -40,7 +40,7 @@ export type Action = (context: PageContext, form: Form) => Promise<{ readonly sa
 /** Entries of the menu, by group. */
 export const menu = {
   overview: ['home', 'status', 'figures'],
-  data: ['objecttypes', 'objects', 'pools', 'collections', 'tags', 'files', 'users', 'publish', 'messages'],
+  data: ['objecttypes', 'objects', 'pools', 'collections', 'tags', 'files', 'users', 'promises', 'publish', 'messages'],
   operation: ['tasks', 'queues', 'statements', 'events', 'janitor', 'words', 'locations', 'backups'],
   setup: ['config', 'datamodel', 'mappings', 'plugins', 'tokens', 'sql'],
 } as const
@@ -59,6 +59,7 @@ export const sectionPaths: Readonly<Record<Section, string>> = {
   tags: 'tags/',
   files: 'files/',
   users: 'users/',
+  promises: 'promises/',
   publish: 'publish/',
   messages: 'messages/',
   tasks: 'tasks/',

@@ -70,6 +70,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
           'ObjectNotFound',
           'PoolNotFound',
           'PoolRequired',
+          'QuotaExceeded',
           'RightRequired',
           'SystemRightRequired',
           'TagNotFound',

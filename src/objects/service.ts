@@ -50,6 +50,7 @@ export {
 export { type FileVisibility, fileAccess } from './masks/file-access.ts'
 export { type MaskDeps, standardMask } from './masks/preference.ts'
 export { objectsForTasks, type TaskObject } from './read/for-tasks.ts'
+export { type InspectedPromise, inspectPromises, mostLinks } from './read/inspected-promises.ts'
 export {
   type IndexState,
   type InspectedFilter,

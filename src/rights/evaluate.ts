@@ -13,7 +13,15 @@ import type {
   RightItem,
   StoredGrant,
 } from './model.ts'
-import { deletable, fileGrants, maskGrants, principals, readable, type ThroughCollections } from './read-right.ts'
+import {
+  deletable,
+  fileGrants,
+  maskGrants,
+  principals,
+  readable,
+  readsAll,
+  type ThroughCollections,
+} from './read-right.ts'
 import { givenByEntry, sharedRights } from './shares/compile.ts'
 import { isListed } from './shares/object-set.ts'
 
@@ -264,6 +272,7 @@ export function callerRights(compiled: Compiled, through: ThroughCollections, no
       mayRead ??= readable(compiled, through)
       return mayRead
     },
+    readsAll: (type) => readsAll(compiled, type),
     deletable() {
       mayDelete ??= deletable(compiled, through)
       return mayDelete

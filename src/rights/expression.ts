@@ -80,6 +80,25 @@ function open(expression: Expression): Expression {
   }
 }
 
+/** The expression for objects of one type. */
+export function forType<E extends Expression>(expression: E, objecttypeId: number): E {
+  const narrow = (each: Expression): Expression => {
+    switch (each.is) {
+      case 'types':
+        return each.ids.includes(objecttypeId) ? everything : nothing
+      case 'and':
+        return all(each.of.map(narrow))
+      case 'or':
+        return any(each.of.map(narrow))
+      case 'not':
+        return not(narrow(each.of))
+      default:
+        return each
+    }
+  }
+  return narrow(expression) as E
+}
+
 /** Further data of an object that an expression may need. Each function is called only when it is needed. */
 export interface Personal {
   /** The principals who may read it by its own grants. */

@@ -235,6 +235,10 @@ export interface CallerRights {
   rightsOnPool(poolId: number): GeneratedRights
   /** The objects that the caller may read; always the same value. */
   readable(): ReadExpression
+  /**
+   * Whether the caller may read every object of the type, whatever its pool and its tags, by grants that also apply to new objects.
+   */
+  readsAll(type: ReadType): boolean
   /** The objects that the caller may delete. */
   deletable(): DeleteCondition
   /** The principals of the caller in grants on objects: `u5`, `g3`, `c2` (the contact of a pool). */
@@ -255,6 +259,15 @@ export interface CallerRights {
   maskGrants(objecttypeId: number): readonly MaskGrant[]
   /** The files that may be shown or downloaded, as conditions, without those by ownership and by grants on objects. */
   fileGrants(objecttypeId: number): readonly FileGrant[]
+}
+
+/** The properties of an object type on which rights on its objects depend. */
+export interface ReadType {
+  readonly id: number
+  /** Its objects are in pools. */
+  readonly poolLink: boolean
+  /** Its objects can have grants of their own, and be private. */
+  readonly aclTable: boolean
 }
 
 export interface MaskUse {

@@ -1,9 +1,28 @@
 /** The right of a caller to read, with its masks and files, as conditions on objects. */
-import { type Caller, type Compiled, type Entry, givenBy } from './compile.ts'
-import { all, any, covers, everything, inPools, withoutPool } from './expression.ts'
+import { type Caller, type Compiled, type Entry, type GrantClass, givenBy } from './compile.ts'
+import {
+  all,
+  any,
+  covers,
+  everything,
+  forType,
+  inPools,
+  isEverything,
+  nothing,
+  ofOpen,
+  withoutPool,
+} from './expression.ts'
 import { fileRights } from './file-grants.ts'
 import { contactPrincipal, masksOf, typeFits } from './grants.ts'
-import type { DeleteCondition, FileGrant, InContainers, MaskGrant, ReadExpression, RightItem } from './model.ts'
+import type {
+  DeleteCondition,
+  FileGrant,
+  InContainers,
+  MaskGrant,
+  ReadExpression,
+  ReadType,
+  RightItem,
+} from './model.ts'
 import { givenByEntry, givenByShares, type Shares } from './shares/compile.ts'
 
 /** The rights of the caller beside the grants of containers and objects. */
@@ -16,6 +35,20 @@ export interface ThroughCollections {
 /** The objects that the caller may read: agrees with `may('read')` for every object. */
 export const readable = (compiled: Compiled, through: ThroughCollections): ReadExpression =>
   permitted(compiled, through, 'read')
+
+/**
+ * Whether container grants alone give the right to read every object of a type, in each pool that there is. Owners, grants on objects
+ * and shared collections concern some objects only.
+ */
+export function readsAll({ caller, classes, objecttypes, owned }: Compiled, type: ReadType): boolean {
+  if (caller.root) return true
+  const containers = type.poolLink ? classes : [objecttypes.get(type.id)?.class]
+  const givesAll = (container: GrantClass | undefined): boolean => {
+    const condition = container ? forType(givenBy(container, 'read', owned), type.id) : nothing
+    return isEverything(type.aclTable ? condition : ofOpen(condition))
+  }
+  return containers.length > 0 && containers.every(givesAll)
+}
 
 /** The objects that the caller may delete: agrees with `may('delete')`. */
 export const deletable = (compiled: Compiled, through: ThroughCollections): DeleteCondition => ({

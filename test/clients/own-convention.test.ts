@@ -158,7 +158,7 @@ describe('what importers send', () => {
     assert.deepEqual([odd.status, odd.body.parameters.name], [400, '0.person._version:auto_increment'])
   })
 
-  test('_allow_defer links to what is there or in the request, and the refusal of anything else names it', async () => {
+  test('_allow_defer links to what is there, in the request or named by a _uuid to come, and the refusal of anything else names it', async () => {
     const root = museum.svc.as('root')
     const pool = { pool: { 'lookup:_id': { reference: 'system:standard' } } }
     const link = (name: unknown, _allow_defer: unknown = true) => ({
@@ -172,7 +172,16 @@ describe('what importers send', () => {
     assert.equal(there.status, 200, JSON.stringify(there.body))
     const later = await root.post('/db/work', work(link('Somebody later')))
     assert.deepEqual([later.status, later.body.code, later.body.parameters._allow_defer], [400, 'LookupNotFound', true])
-    assert.match(later.body.error, /_allow_defer/)
+    assert.match(later.body.error, /_allow_defer cannot promise it: .*_uuid/)
+    const promised = await root.post(
+      '/db/work',
+      work({
+        _objecttype: 'person',
+        _mask: '_all_fields',
+        person: { 'lookup:_id': { _uuid: 'comes-later', _allow_defer: true } },
+      }),
+    )
+    assert.equal(promised.body[0].work.creator._purged_or_deferred, true, JSON.stringify(promised.body))
     const odd = await root.post('/db/work', work(link('Hypatia', 'yes')))
     assert.deepEqual([odd.status, odd.body.parameters.name], [400, '0.work.creator.person.lookup:_id._allow_defer'])
   })

@@ -23,6 +23,7 @@ const pages = [
   ],
   ...[
     'users/',
+    'promises/',
     'publish/',
     'messages/',
     'tasks/',

@@ -50,7 +50,7 @@ test('SVC-020 INSP-005 INSP-006 INSP-007 INSP-008 INSP-009 INSP-010 INSP-011 INS
   }
   const places: Record<string, string> = { objecttype: 'person', backup: 'a.tar.zst', file: String(file) }
   const all = [...new Set(rows.flatMap(({ parameters }) => parameters))]
-  assert.ok(all.length > 15 && rows.length === 34, `${rows.length} pages`)
+  assert.ok(all.length > 15 && rows.length === 35, `${rows.length} pages`)
   for (const { page, parameters, members } of rows) {
     const path = page.replace(/^\/inspect/, '').replaceAll(/\{(\w+)\}/g, (_, name: string) => places[name] ?? '1')
     const query = new URLSearchParams(

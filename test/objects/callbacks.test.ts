@@ -544,3 +544,19 @@ test('a callback costs a constant number of statements', async () => {
   assert.equal(await running(300, run), run)
   await root.post('/transitions', [])
 })
+
+test('callbacks see a promised link by its lookup while it has no id, and send it back', async () => {
+  first = each('work', () => ({ note: 'seen' }))
+  const lookup = { place: { 'lookup:_id': { _uuid: 'a-place-to-come', _allow_defer: true } } }
+  const answer = await root.post('/db/work', [work({ place: { _objecttype: 'place', ...lookup } })])
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  const [shown] = (asked[0]?.change.objects ?? []) as Json[]
+  assert.deepEqual(shown.object.work.place, { _objecttype: 'place', _purged_or_deferred: true, ...lookup })
+  const made = answer.body[0].work
+  assert.deepEqual([made.note, made.place._purged_or_deferred], ['seen', true])
+  first = each('work', () => ({ note: 'seen again' }))
+  const again = await root.post('/db/work', [work({ _id: made._id, _version: 1, place: made.place })])
+  assert.deepEqual([again.body[0]?.work.note, again.body[0]?.work.place], ['seen again', made.place])
+  const [place] = [await create(payload('place', { name: { 'en-US': 'There' } }, { _uuid: 'a-place-to-come' }))]
+  assert.equal((await stored(answer.body[0])).work.place._system_object_id, place._system_object_id)
+})

@@ -61,6 +61,55 @@ describe('the read right as a condition', () => {
     assert.ok(Math.min(yes, no) > 100, `${yes} may be deleted, ${no} not`)
   })
 
+  test('a caller who reads all objects of a type may read each of them, in any pool, with any tags', () => {
+    let [yes, no] = [0, 0]
+    fc.assert(
+      fc.property(
+        someSource,
+        fc.array(someObject, { minLength: 1, maxLength: 10 }),
+        fc.boolean(),
+        id(3),
+        fc.uniqueArray(id(3), { maxLength: 2 }),
+        (source, objects, aclTable, userId, groupIds) => {
+          const rights = rightsOf(source, { userId, groupIds })
+          const holding = source.pools.filter((each) => each.holdsObjects).map((each) => each.id)
+          for (const drawn of objects) {
+            const poolLink = drawn.poolId !== null && holding.includes(drawn.poolId)
+            const privateAcl = aclTable && drawn.privateAcl
+            const guarded = {
+              ...drawn,
+              poolId: poolLink ? drawn.poolId : null,
+              acl: aclTable ? drawn.acl : null,
+              privateAcl,
+            }
+            const all = rights.readsAll({ id: drawn.objecttypeId, poolLink, aclTable })
+            if (all) yes++
+            else no++
+            if (all) assert.ok(rights.may('read', guarded))
+          }
+        },
+      ),
+      { numRuns: 3000 },
+    )
+    assert.ok(Math.min(yes, no) > 20, `${yes} read all, ${no} do not`)
+  })
+
+  test('all objects of a type are read by a grant in each pool, not in some, and not by one that a private object shuts out', () => {
+    const type = { id: 1, poolLink: true, aclTable: false }
+    const grants = [grant('u5', 'read')]
+    const all = rightsOf({ pools: [pool(1, null, grants), pool(2, 1), pool(3, 1)] })
+    assert.deepEqual([all.readsAll(type), all.readsAll({ ...type, aclTable: true })], [true, false])
+    const some = rightsOf({ pools: [pool(1, null), pool(2, 1, grants), pool(3, 1)] })
+    assert.equal(some.readsAll(type), false)
+    const tagged = [grant('u5', 'read', { tagfilter: { all: [1], any: [], not: [] } })]
+    assert.equal(rightsOf({ pools: [pool(1, null, tagged), pool(2, 1)] }).readsAll(type), false)
+    const own = [grant('owner', 'read')]
+    assert.equal(rightsOf({ pools: [pool(1, null, own), pool(2, 1)] }).readsAll(type), false)
+    const sticky = rightsOf({ objecttypes: new Map([[1, [grant('u5', 'read', { sticky: true })]]]) })
+    assert.equal(sticky.readsAll({ id: 1, poolLink: false, aclTable: true }), true)
+    assert.equal(sticky.readsAll({ id: 2, poolLink: false, aclTable: true }), false)
+  })
+
   const owned = { is: 'owner', userId: 5, groupIds: [3, 4] } as const
   const granted = { is: 'granted', who: ['u5', 'g3', 'g4'], masks: 'any' } as const
 

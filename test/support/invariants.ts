@@ -10,7 +10,11 @@ export const invariants: Readonly<Record<string, string>> = {
   // What was taken out of the trash may link to what is still there: it is shown flagged.
   'a live object links to one that is not live': `select l.* from object_link l join object o on o.system_object_id = l.from_id and o.deleted_at is null
      left join object t on t.system_object_id = l.to_id where (t.deleted_at is not null or t.system_object_id is null)
-     and not exists (select from object_version v where v.system_object_id = l.from_id and v.operation = 'r')`,
+     and not exists (select from object_version v where v.system_object_id = l.from_id and v.operation = 'r')
+     and not exists (select from object_promise p where p.id = l.to_id and p.kept_at is null)`,
+  'a promise is kept without its object, or open beside it': `select p.* from object_promise p left join object o on o.system_object_id = p.id
+     left join object_tombstone t on t.system_object_id = p.id
+     where case when p.kept_at is null then coalesce(o.system_object_id, t.system_object_id) is not null else o.system_object_id is null and t.system_object_id is null end`,
   'a unique value belongs to an object that is not live': `select u.* from object_unique u left join object o on o.system_object_id = u.system_object_id where o.deleted_at is not null or o.system_object_id is null`,
   'a parent is gone, or an object is its own ancestor': `with recursive up as (
      select system_object_id as id, p as parent, array[system_object_id] as seen from object cross join unnest(parents) as p where deleted_at is null

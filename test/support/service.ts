@@ -90,6 +90,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     quotaMails: 500,
     quotaTasks: 1000,
     quotaShareLinks: 1000,
+    quotaPromises: 100_000,
     slowStatement: 0,
     tracingEndpoint: null,
     tracingPercent: 100,

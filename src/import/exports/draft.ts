@@ -64,6 +64,8 @@ function importable(value: unknown, context: ValueContext): unknown {
     return value.flatMap((one) => (files ? fileOf(one as Wire, context) : [importable(one, context)]))
   }
   if (!isWire(value)) return value
+  // An object that came later, or went, has no name in the export.
+  if (value._purged_or_deferred === true) return null
   if (isLink(value)) {
     const uuid = String(value._uuid).toLowerCase()
     context.links.push(uuid)

@@ -13,6 +13,7 @@ import { objectsPage, typePage, typesPage } from './objects.ts'
 import { mappingPage, mappingsPage, messagesPage, publishPage } from './outlets.ts'
 import { tokensPage, usersPage } from './people.ts'
 import { poolPage, poolsPage } from './pools.ts'
+import { promisesPage } from './promises.ts'
 import { configPage, pluginsPage, tagsPage } from './setup.ts'
 import { sqlPage } from './sql.ts'
 import { statementsPage } from './statements.ts'
@@ -40,6 +41,7 @@ export function consolePages(deps: PageDeps & { readonly figures: Pick<Figures, 
     filesPage(deps),
     filePage(deps),
     usersPage(deps),
+    promisesPage(deps),
     publishPage(deps),
     messagesPage(deps),
     tasksPage(deps),

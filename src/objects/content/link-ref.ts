@@ -62,7 +62,7 @@ export function parseLookup(table: Table, value: unknown, place: string): LinkRe
   return { by: 'lookup', table, column, value: found, place, ...deferred }
 }
 
-/** `_allow_defer` changes nothing for a target that already exists: the link is set at once; see `lookupNotFound` of saves. */
+/** `_allow_defer` changes nothing for a target that already exists: the link is set at once. Others: `save/promises`. */
 function deferral({ _allow_defer: said }: Record<string, unknown>, place: string): { readonly deferred?: true } {
   if (said === undefined || said === null || said === false) return {}
   if (said === true) return { deferred: true }

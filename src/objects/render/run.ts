@@ -111,6 +111,8 @@ export interface Run {
   readonly past: Map<string, Loaded>
   /** Known results of reverse wants, by `reverseKey`. */
   readonly below: Map<string, readonly Loaded[]>
+  /** The uuids of objects that are promised by a change that is not stored, by their provisional ids. */
+  readonly promised: ReadonlyMap<number, string>
   wants: Want[]
   reverses: ReverseWant[]
   /** Loaded once, after all rounds. */
@@ -160,6 +162,8 @@ export interface PreloadedObjects {
   readonly heads: readonly Head[]
   /** The objects below others, by `reverseKey`, in the order of siblings. */
   readonly below: ReadonlyMap<string, readonly Loaded[]>
+  /** The uuids of objects that the change promises, by their provisional ids. */
+  readonly promised?: ReadonlyMap<number, string>
 }
 
 export const nothingPreloaded: PreloadedObjects = { heads: [], below: new Map() }
@@ -186,7 +190,7 @@ export type RunBase = Pick<
   'deps' | 'q' | 'model' | 'actor' | 'caller' | 'options' | 'yielder' | 'headsOf' | 'aroundOf'
 >
 
-export function startRun(base: RunBase, limits: AnswerLimits, { heads, below }: PreloadedObjects): Run {
+export function startRun(base: RunBase, limits: AnswerLimits, { heads, below, promised }: PreloadedObjects): Run {
   return {
     ...base,
     parts: new AnswerParts(limits),
@@ -194,6 +198,7 @@ export function startRun(base: RunBase, limits: AnswerLimits, { heads, below }: 
     shorts: new Map(),
     shortLinks: new Map(),
     below: new Map(below),
+    promised: promised ?? new Map(),
     heads: new Map(heads.map((head) => [head.systemObjectId, head])),
     loaded: new Map(),
     past: new Map(),

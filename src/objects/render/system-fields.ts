@@ -261,6 +261,11 @@ export function linkedShort(run: Run, found: Head | undefined, id: number, table
 
 /** A purged object, or a promised one that does not exist yet. It can be sent back as it is. */
 export function goneObject(run: Run, id: number, table: Head['table']): Wire {
+  const uuid = run.promised.get(id)
+  if (uuid !== undefined) {
+    const named = { 'lookup:_id': { _uuid: uuid, _allow_defer: true } }
+    return { _objecttype: table.name, _purged_or_deferred: true, [table.name]: named }
+  }
   return {
     _objecttype: table.name,
     _system_object_id: id,

@@ -9,6 +9,7 @@ import { headOf, inPages } from '../read/pages.ts'
 import { createRenderStream, type ReadDeps, type RenderPages } from '../read/render-pages.ts'
 import type { FormatName } from '../render/formats.ts'
 import type { PreloadedObjects, RenderItem, Shape } from '../render/render.ts'
+import { nothingPreloaded } from '../render/run.ts'
 import type { Loaded } from '../stored/rows.ts'
 import { showable } from './disclosure.ts'
 import type { SavedObject } from './outcome.ts'
@@ -26,14 +27,20 @@ export function createSavedAnswers(deps: ReadDeps, render: RenderPages) {
   const renderStream = createRenderStream(deps)
   return {
     /** All objects as a change would leave them: for callbacks that run before it is written. */
-    async *showPending(from: Queryable, viewer: Actor, objects: readonly Loaded[]): AsyncGenerator<Wire> {
+    async *showPending(
+      from: Queryable,
+      viewer: Actor,
+      objects: readonly Loaded[],
+      promised?: PreloadedObjects['promised'],
+    ): AsyncGenerator<Wire> {
       const caller = await deps.rights.forActor(viewer)
       const toItem = (object: Loaded): RenderItem => ({
         object,
         mask: object.table.masks.get('_all_fields') ?? object.table.preferredMask,
       })
       const options = renderOptions(deps, { format: 'full', skipReverseNested: true })
-      yield* renderStream(from, viewer, caller, [objects.map(toItem)], options)
+      const more = promised ? { known: { ...nothingPreloaded, promised } } : {}
+      yield* renderStream(from, viewer, caller, [objects.map(toItem)], options, more)
     },
 
     /**

@@ -12,6 +12,7 @@ import type { TransitionService } from '../../transitions/service.ts'
 import type { MaskFilters } from '../masks/filter.ts'
 import type { Callbacks } from './callbacks/model.ts'
 import type { ExistingObject } from './existing-object.ts'
+import { noPromises, type Promises } from './promises/model.ts'
 import type { OwnerRef } from './request/refs.ts'
 
 export interface PoolInfo {
@@ -109,10 +110,12 @@ export interface Collections {
 
 export interface ObjectDeps {
   readonly db: Db
-  readonly config: Pick<Config, 'allowPurge' | 'databaseName'>
+  readonly config: Pick<Config, 'allowPurge' | 'databaseName' | 'quotaPromises'>
   readonly conventionOf: ConventionOf
   readonly datamodel: { current(): Model; assertCurrent(tx: Tx, model: Model): Promise<void> }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
+  /** The actors of users who may sign in now, out of the given ones. */
+  readonly actorsOf: (from: Queryable, userIds: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
   readonly validateAcls: ValidateAcls
   readonly pools: Pools
   /** Standard masks from the settings of an object type, best first; null: no preference. */
@@ -156,10 +159,11 @@ export interface SaveContext {
    * Targets of links, as far as they were looked up after `at`; those in the request cannot be deleted until the transaction ends.
    */
   readonly targets: Map<number, ExistingObject>
+  readonly promises: Promises
   /** Ten thousand objects keep each phase busy long enough to delay other requests. */
   readonly yielder: Yielder
 }
 
-export function newContext(parts: Omit<SaveContext, 'at' | 'targets'>): SaveContext {
-  return { ...parts, at: parts.deps.clock(), targets: new Map() }
+export function newContext(parts: Omit<SaveContext, 'at' | 'targets' | 'promises'>): SaveContext {
+  return { ...parts, at: parts.deps.clock(), targets: new Map(), promises: noPromises() }
 }

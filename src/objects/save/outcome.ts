@@ -70,7 +70,13 @@ export async function preloadSaved(
     const head = { ...found, table, ownerUser, ownerGroup }
     heads.push({ ...head, guard: guardOf(head) })
   }
-  return { heads, below: attached ? await belowOf(context, saved, shown, attached) : new Map() }
+  const below = attached ? await belowOf(context, saved, shown, attached) : new Map()
+  return { heads, below, promised: newPromises(context) }
+}
+
+/** The uuids of objects that the save promises, by their provisional ids. */
+export function newPromises({ promises }: SaveContext): ReadonlyMap<number, string> {
+  return new Map(Array.from(promises.made.values(), ({ id, uuid }) => [id, uuid]))
 }
 
 /** Objects below by reverse field; for new objects all fields, otherwise only the fields that were loaded. */

@@ -1,20 +1,20 @@
 import { assertVersion, versionMismatch } from '../../platform/config/versions.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { Tx } from '../../platform/postgres/db.ts'
 import { eachYielding, mapYielding, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
 import type { LinkRef } from '../content/link-ref.ts'
-import { writerOf } from '../masks/writer.ts'
+import { type Holder, writerOf } from '../masks/writer.ts'
 import type { StoredObject } from '../stored/content.ts'
 import { provisionalIds } from '../stored/provisional-ids.ts'
 import type { SaveContext } from './context.ts'
 import { exists } from './disclosure.ts'
 import type { ExistingObject } from './existing-object.ts'
 import type { Item } from './item.ts'
+import { linkPromised, lockPromisedNames, mayBePromised, type OpenLink } from './promises/link.ts'
 import type { Draft } from './request/payload.ts'
 import { createResolver, type Resolver } from './resolve.ts'
 import { findLinkers, type Linker } from './rules/deletion.ts'
 import { hasBelow } from './rules/reverse.ts'
-import { claimIds, findTombstones, lockObjects } from './write/store.ts'
+import { claimIds, findSpentIds, lockObjects } from './write/store.ts'
 
 export interface Prepared {
   readonly items: Item[]
@@ -41,6 +41,8 @@ export async function prepareItems(
   const versionConvention = context.deps.conventionOf(context.actor)
   const drafts = flatten(tops)
   const refs = (await mapYielding(drafts, refsOf, yielder)).flat()
+  // Nothing else may be locked before.
+  if (context.locks && refs.some(({ deferred }) => deferred)) await lockPromisedNames(context, refs, drafts)
   const resolver = await createResolver(context, refs, drafts)
   const classified = await mapYielding(drafts, (draft) => classify(context, draft, resolver), yielder)
   assertDistinct(classified)
@@ -67,10 +69,12 @@ export async function prepareItems(
     return item
   }
   const items = await mapYielding(classified, prepare, yielder)
+  const open: OpenLink[] = []
   for (const item of items) {
     if (yielder.due()) await yielder.yield()
-    fillLinks(context, item, resolver, byDraft)
+    fillLinks(context, item, resolver, byDraft, open)
   }
+  if (open.length > 0) await linkPromised(context, open, (ref) => missingTarget(context, ref))
   for (const item of items) {
     if (yielder.due()) await yielder.yield()
     if (!item.draft) continue
@@ -202,7 +206,7 @@ function lookupNotFound(ref: LinkRef): AppError {
     { name: ref.place, objecttype: ref.table.name, ...named, ...(deferred ? { _allow_defer: true } : {}) },
     {
       message: deferred
-        ? `${missing}, and _allow_defer is not available here: send it before, or in the same request`
+        ? `${missing}, and _allow_defer promises only targets of links: send it before, or in the same request`
         : missing,
     },
   )
@@ -239,12 +243,10 @@ interface ChosenIds {
 }
 
 /** Ids of new objects: those that the client chose, if no object ever had them, otherwise provisional ones. */
-async function chooseIds(
-  { tx, yielder, locks }: SaveContext,
-  drafts: readonly Draft[],
-): Promise<Map<Draft, ChosenIds>> {
+async function chooseIds(context: SaveContext, drafts: readonly Draft[]): Promise<Map<Draft, ChosenIds>> {
+  const { tx, yielder, locks } = context
   const chosen = drafts.filter((draft) => draft.systemObjectId !== undefined || draft.id !== undefined || draft.uuid)
-  if (chosen.length > 0) await assertNeverUsed(tx, chosen)
+  if (chosen.length > 0) await assertNeverUsed(context, chosen)
   const highest = new Map<string, number>()
   for (const draft of chosen) {
     if (draft.systemObjectId !== undefined) raise(highest, 'system_object_id_seq', draft.systemObjectId)
@@ -267,23 +269,39 @@ function raise(highest: Map<string, number>, name: string, value: number): void 
   highest.set(name, Math.max(highest.get(name) ?? 0, value))
 }
 
-async function assertNeverUsed(tx: Tx, drafts: readonly Draft[]): Promise<void> {
+/** Refuses ids that another object has had. Objects that others have promised are noted. */
+async function assertNeverUsed(context: SaveContext, drafts: readonly Draft[]): Promise<void> {
   const withId = drafts.filter((draft) => draft.id !== undefined)
-  const gone = await findTombstones(tx, {
+  const spent = await findSpentIds(context, {
     systemObjectIds: drafts.flatMap((draft) => draft.systemObjectId ?? []),
     objecttypes: withId.map((draft) => draft.table.id),
     ids: withId.map((draft) => draft.id as number),
     uuids: drafts.flatMap((draft) => draft.uuid ?? []),
   })
-  for (const row of gone) {
+  for (const { users, ...row } of spent) {
+    const promised = users && drafts.find(({ uuid, table }) => uuid === row.uuid && table.id === row.objecttype)
+    if (promised) {
+      if (promised.systemObjectId !== undefined) throw idReserved(promised)
+      const { systemObjectId: id, objecttype: objecttypeId, uuid } = row
+      context.promises.claimed.set(uuid, { id, objecttypeId, uuid, users })
+      continue
+    }
     const draft = drafts.find(
       (candidate) =>
         candidate.systemObjectId === row.systemObjectId ||
-        candidate.uuid === row.uuid ||
+        (!users && candidate.uuid === row.uuid) ||
         (candidate.table.id === row.objecttype && candidate.id === row.id),
     )
     if (draft) throw idTaken(draft)
   }
+}
+
+function idReserved(draft: Draft): AppError {
+  return new AppError(
+    'InvalidValue',
+    { name: `${draft.place}._system_object_id`, value: draft.systemObjectId, expected: 'nothing' },
+    { message: `${draft.place}: links to this _uuid were promised, which reserves its _system_object_id: send none` },
+  )
 }
 
 function toItem(
@@ -326,30 +344,44 @@ function toItem(
  */
 export const unknownTarget = -1
 
-/** Puts the resolved targets into the written content and the parents. */
+/** The target of a link to an object that does not exist. @throws {AppError} `LookupNotFound` for callers that may know this. */
+function missingTarget({ rights, deps }: SaveContext, ref: LinkRef): number {
+  const foreign = ref.by === 'system' && (ref.database ?? deps.config.databaseName) !== deps.config.databaseName
+  if (rights.root || ref.by === 'lookup' || foreign) throw lookupNotFound(ref)
+  return unknownTarget
+}
+
+/** Puts the resolved targets into the written content and the parents; links that may lead to promised objects are added to `open`. */
 function fillLinks(
-  { rights, deps, targets }: SaveContext,
+  context: SaveContext,
   item: Item,
   resolver: Resolver,
   byDraft: ReadonlyMap<Draft, Item>,
+  open: OpenLink[],
 ): void {
   const { draft } = item
+  const { deps, targets } = context
   if (!draft) return
-  const resolve = (ref: LinkRef): number => {
+  const find = (ref: LinkRef): number | null => {
     const drafted = resolver.drafted(ref)
     const target = drafted && byDraft.get(drafted)
     if (target && target.table === ref.table) return target.systemObjectId
     const stored = resolver.stored(ref)
-    if (!stored || stored.objecttypeId !== ref.table.id) {
-      const foreign = ref.by === 'system' && (ref.database ?? deps.config.databaseName) !== deps.config.databaseName
-      if (rights.root || ref.by === 'lookup' || foreign) throw lookupNotFound(ref)
-      return unknownTarget
-    }
+    if (!stored || stored.objecttypeId !== ref.table.id) return null
     targets.set(stored.systemObjectId, stored)
     return stored.systemObjectId
   }
-  for (const { target, holder, key } of [...draft.links, ...draft.sought]) holder[key] = resolve(target)
-  if (draft.parents) item.parents = [...new Set(draft.parents.map(resolve))]
+  const fill = (link: Holder, sought: boolean): void => {
+    const { target, holder, key } = link
+    const found = find(target)
+    if (found === null && mayBePromised(target, deps.config.databaseName)) open.push({ ...link, sought })
+    else holder[key] = found ?? missingTarget(context, target)
+  }
+  for (const link of draft.links) fill(link, false)
+  for (const link of draft.sought) fill(link, true)
+  if (draft.parents) {
+    item.parents = [...new Set(draft.parents.map((ref) => find(ref) ?? missingTarget(context, ref)))]
+  }
   assertUplink(item, resolver, byDraft)
   if (item.up && !item.up.field.column && !item.parents.includes(item.up.item.systemObjectId)) {
     item.parents = item.table.polyhierarchical

@@ -1,9 +1,11 @@
 import type { Table } from '../../datamodel/model.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
+import { textsText } from '../../platform/postgres/literals.ts'
 import type { LinkRef } from '../content/link-ref.ts'
 import type { SaveContext } from './context.ts'
 import { asGuarded, type ExistingObject, existingColumns } from './existing-object.ts'
 import { isLookup, lookupName, mayFind, resolveLookups } from './lookups.ts'
+import { withNamesShared } from './promises/store.ts'
 import type { Draft } from './request/payload.ts'
 
 /** Resolves references: to objects of the same request first, then to stored ones. */
@@ -61,6 +63,12 @@ export async function createResolver(
     drafted: (ref) => byDraft.get(nameOf(ref)),
   }
 
+  /** Names of objects that may be created: nobody promises them until the transaction ends. */
+  function newNames(): string[] {
+    if (!locks) return []
+    return drafts.flatMap(({ uuid, version }) => (uuid !== undefined && (version ?? 1) === 1 ? uuid : []))
+  }
+
   async function findObjects(
     q: Tx,
     all: readonly LinkRef[],
@@ -80,6 +88,8 @@ export async function createResolver(
     }
     const result = new Map<string, ExistingObject>()
     if (systemIds.size + uuids.length + ids.length === 0) return result
+    const names = newNames()
+    const named = names.length > 0
     const { rows } = await q.query<ExistingObject>(
       `select ${existingColumns}
        from object o
@@ -88,9 +98,10 @@ export async function createResolver(
          union
          select n.system_object_id from unnest($3::int[], $4::bigint[]) as x(objecttype, id)
          join object n on n.objecttype = x.objecttype and n.id = x.id))
+         ${named ? `and ${withNamesShared('$5')}` : ''}
        order by o.system_object_id ${locks ? 'for key share' : ''}`,
-      [[...systemIds], uuids, tables, ids],
-      locks ? 'resolve-objects' : 'look-up-objects',
+      [[...systemIds], uuids, tables, ids, ...(named ? [textsText(names)] : [])],
+      locks ? `resolve-objects${named ? '-new' : ''}` : 'look-up-objects',
     )
     for (const stored of rows) {
       const row = asGuarded(model.tablesById, stored)

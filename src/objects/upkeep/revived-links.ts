@@ -42,9 +42,11 @@ async function reviveIn(tx: Tx, root: Table, columns: ReadonlySet<number>): Prom
   }
 }
 
+/** Targets that links may keep: live objects, and promised ones. */
 async function liveOf(tx: Tx, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const { rows } = await tx.query<{ id: number }>(
-    'select system_object_id as id from object where system_object_id = any($1::bigint[]) and deleted_at is null',
+    `select system_object_id as id from object where system_object_id = any($1::bigint[]) and deleted_at is null
+     union all select id from object_promise where id = any($1::bigint[]) and kept_at is null`,
     [ids],
   )
   return new Set(rows.map(({ id }) => id))

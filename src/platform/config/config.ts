@@ -87,6 +87,7 @@ export interface Config extends LaneSettings {
   /** Share links of one user. */
   readonly quotaTasks: number
   readonly quotaShareLinks: number
+  readonly quotaPromises: number
   /** Collections of one user. */
   readonly quotaCollections: number
   /** Entries of all collections of one user. */

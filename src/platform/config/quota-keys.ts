@@ -129,6 +129,13 @@ export const quotaKeys = {
     1000,
     'Share links (short addresses) that one user may have; a further one is answered 429.',
   ),
+  quotaPromises: key(
+    'svc.quotas.promises',
+    'SVC_QUOTA_PROMISES',
+    integer(1, 1_000_000),
+    100_000,
+    'Objects that links may promise (`_allow_defer`) and that have not been created yet, of all users together; a further one is answered 429.',
+  ),
   quotaCollections: key(
     'svc.quotas.collections',
     'SVC_QUOTA_COLLECTIONS',

@@ -20,6 +20,8 @@ export interface IndexSource {
   readonly createdAt: number
   readonly modifiedAt: number
   readonly deleted: boolean
+  /** Objects linked to it before it was created, and it has not been indexed since. */
+  readonly promised?: boolean
   readonly content: Readonly<Record<string, unknown>>
   /** For columns with files: the properties that decide who may see the files. */
   readonly files?: readonly FileMarks[]

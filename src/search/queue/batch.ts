@@ -145,18 +145,21 @@ async function indexEntries(
   const ids = distinct(entries)
   const sources = await readSources(deps, db, settings, entries, ids)
   const batch = await make(deps, db, settings, sources, ids)
+  const promised = sources.flatMap((source) => (source.promised ? source.id : []))
+  const changed = promised.length > 0 ? [...new Set([...batch.changed, ...promised])] : batch.changed
   // Objects that show data of a changed one are queued after the batch.
-  if (batch.changed.length > 0) deps.changes.note(batch.changed)
+  if (changed.length > 0) deps.changes.note(changed)
   const generation = await inIndexTransaction(db, async () => {
     await deps.assertCurrent({ ...db, afterCommit: () => {} }, settings.model)
     const applied = await batch.apply(connection)
-    await noteChanged(db, batch.changed, batch.rehung)
+    await noteChanged(db, changed, batch.rehung)
+    if (promised.length > 0) await store.endPromises(db, promised)
     await store.clearFailures(db, ids)
     await store.finishQueue(db, entries)
     await deps.onIndexed(db, distinct(entries.filter(({ priority }) => priority === savedPriority)))
     return applied
   })
-  return { generation, done: entries, spreading: batch.changed.length > 0 }
+  return { generation, done: entries, spreading: changed.length > 0 }
 }
 
 /** Refreshes the stored standards of the objects; returns the entries of objects that are not just being saved. */

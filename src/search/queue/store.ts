@@ -69,13 +69,19 @@ export async function readSources(db: Queryable, ids: readonly number[]): Promis
     `select o.system_object_id as id, o.objecttype, o.uuid, o.id as "ownId", o.pool_id as "poolId", o.owner_user as "ownerUser",
        o.owner_group as "ownerGroup", o.tags, o.acl, o.private_acl as "privateAcl", o.parents, o.standard, v.content,
        (extract(epoch from o.created_at) * 1000000)::bigint as "createdAt",
-       (extract(epoch from o.modified_at) * 1000000)::bigint as "modifiedAt", o.deleted_at is not null as deleted
+       (extract(epoch from o.modified_at) * 1000000)::bigint as "modifiedAt", o.deleted_at is not null as deleted,
+       exists (select from object_promise p where p.id = o.system_object_id) as promised
      from object o join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
      where o.system_object_id = any($1::bigint[])`,
     [ids],
     'search-sources',
   )
   return rows
+}
+
+/** Ends promises whose objects are indexed. */
+export async function endPromises(db: Queryable, ids: readonly number[]): Promise<void> {
+  await db.query('delete from object_promise where id = any($1::bigint[])', [numbersText(ids)], 'search-promises-end')
 }
 
 /** All changes of these objects, by their ids. */

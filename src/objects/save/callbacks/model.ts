@@ -87,5 +87,11 @@ export interface Callbacks {
   /** An actor with the right to see everything. */
   readonly viewer: (from: Tx) => Promise<Actor>
   /** Renders objects for callbacks. */
-  readonly show: (from: Queryable, viewer: Actor, objects: readonly Loaded[]) => AsyncIterable<Wire>
+  readonly show: (
+    from: Queryable,
+    viewer: Actor,
+    objects: readonly Loaded[],
+    /** The uuids of objects that the change promises, by their provisional ids. */
+    promised?: ReadonlyMap<number, string>,
+  ) => AsyncIterable<Wire>
 }

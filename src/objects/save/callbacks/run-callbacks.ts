@@ -10,7 +10,7 @@ import type { Wire } from '../../masks/reader.ts'
 import { guardOf } from '../../stored/rows.ts'
 import { newContext, type ObjectDeps, type SaveContext } from '../context.ts'
 import type { Item } from '../item.ts'
-import { asStored } from '../outcome.ts'
+import { asStored, newPromises } from '../outcome.ts'
 import { applyStandards } from '../standards.ts'
 import { inTransaction } from '../transaction.ts'
 import {
@@ -204,7 +204,7 @@ async function lookAt(
     const changed = items.filter((item) => item.changed)
     const pending = await mapYielding(changed, (item) => asStored(context, item), yielder)
     const viewer = await viewing
-    const wires = await Array.fromAsync(deps.callbacks.show(tx, viewer, pending))
+    const wires = await Array.fromAsync(deps.callbacks.show(tx, viewer, pending, newPromises(context)))
     const stored = await storedWires(context, changed, viewer)
     const shown = changed.map((item, index) => ({
       item,

@@ -2,11 +2,14 @@ import { AppError } from '../../../platform/errors.ts'
 import { eachYielding } from '../../../platform/process/cooperative-yield.ts'
 import type { StoredGrant } from '../../../rights/service.ts'
 import { type TagSnapshot, withTag } from '../../../tags/service.ts'
+import { forEachLink } from '../../content/links.ts'
 import { sameContent } from '../../masks/writer.ts'
 import type { SaveContext } from '../context.ts'
 import { exists, guarded, knowsStored } from '../disclosure.ts'
 import { guardBefore, type Item } from '../item.ts'
 import { unknownTarget } from '../prepare.ts'
+import { mayPromise } from '../promises/link.ts'
+import type { StoredPromise } from '../promises/store.ts'
 import type { NamedRef } from '../request/refs.ts'
 import { assertMay, noTarget } from '../rules/rights.ts'
 import { giveTags, tagOf } from '../system-fields.ts'
@@ -56,16 +59,29 @@ function assertRead(context: SaveContext, item: Item, { place }: Edits): void {
 }
 
 /** Rows are only looked for by targets that the caller may see, as for new links. */
-function assertSought({ rights, targets }: SaveContext, item: Item, { fields }: Edits): void {
+function assertSought({ rights, targets, promises, model }: SaveContext, item: Item, { fields }: Edits): void {
   if (rights.root) return
+  const mayWaitFor = (promise: StoredPromise): boolean => {
+    const table = model.tablesById.get(promise.objecttypeId)
+    return table !== undefined && mayPromise(rights, table)
+  }
   for (const edit of fields) {
     if (edit.kind !== 'remove' && edit.kind !== 'replace') continue
     const field = edit.path.at(-1)
     for (const { to, column } of field ? edit.matches.flatMap((match) => soughtLinks(field, match)) : []) {
       const target = targets.get(to)
-      if (to === unknownTarget || (target && !exists(rights, target))) throw noTarget(item, column.fullName)
+      const promise = promises.linked.get(to)
+      const hidden = (target && !exists(rights, target)) || (promise && !mayWaitFor(promise) && !linksTo(item, to))
+      if (to === unknownTarget || hidden) throw noTarget(item, column.fullName)
     }
   }
+}
+
+/** Whether the stored object has a link to the target. */
+function linksTo({ table, current }: Item, target: number): boolean {
+  let found = false
+  if (current) forEachLink(table, current.content, (_, to) => (found ||= to === target))
+  return found
 }
 
 function editTags(context: SaveContext, item: Item, { tags: edits }: Edits, skipConstraints: boolean): void {

@@ -8,6 +8,7 @@ import type { SaveContext } from '../context.ts'
 import { exists, guarded } from '../disclosure.ts'
 import { guardAfter, guardBefore, type Item } from '../item.ts'
 import { unknownTarget } from '../prepare.ts'
+import { introducePromise } from '../promises/link.ts'
 import { grantsChanged } from '../system-fields.ts'
 
 /** Drafts that callbacks have replaced, by their places. */
@@ -58,10 +59,8 @@ function assertMask({ rights, deps }: SaveContext, item: Item): void {
  * is the same for a target that the caller may not read and for one that does not exist: only root can find out which ids are in
  * use.
  */
-export async function assertIntroducedLinks(
-  { rights, yielder, targets }: SaveContext,
-  items: readonly Item[],
-): Promise<void> {
+export async function assertIntroducedLinks(context: SaveContext, items: readonly Item[]): Promise<void> {
+  const { rights, yielder, targets, promises } = context
   const inRequest = new Set(items.map((item) => item.systemObjectId))
   const checkItem = (item: Item): void => {
     const before = new Set<string>()
@@ -72,6 +71,10 @@ export async function assertIntroducedLinks(
     const check = (to: number, key: string, field: string, row?: string) => {
       if (to === unknownTarget) throw noTarget(item, field)
       const target = targets.get(to)
+      if (promises.linked.has(to)) {
+        const stays = before.has(nameOf(key, to, row))
+        if (!stays && !introducePromise(context, to, { key, place: item.place })) throw noTarget(item, field)
+      }
       if (!target || inRequest.has(to) || (before.size > 0 && before.has(nameOf(key, to, row)))) return
       if (!exists(rights, target)) throw noTarget(item, field)
       if (target.deleted) throw trashedTarget(item, field, to)

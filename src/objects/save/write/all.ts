@@ -8,6 +8,8 @@ import { standardText } from '../../standard/compute.ts'
 import type { SaveContext } from '../context.ts'
 import { keepCustomData } from '../custom-data.ts'
 import { hasMoved, type Item, nextVersion } from '../item.ts'
+import { settlePromises } from '../promises/keep.ts'
+import type { GivenIds } from '../promises/model.ts'
 import { keysHoldIds, uniqueEntries } from '../rules/unique.ts'
 import { applyStandards } from '../standards.ts'
 import { type FileChange, type FileTaken, putFiles, returnFiles, takeFiles } from './files.ts'
@@ -44,7 +46,9 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
     context.current,
   ])
   const unique =
-    given && written.some(({ table }) => keysHoldIds(table)) ? await uniqueChanges(written, yielder) : before
+    given.final.size > 0 && written.some(({ table }) => keysHoldIds(table))
+      ? await uniqueChanges(written, yielder)
+      : before
   const links = await linkChanges(written, yielder)
   const files = await fileChanges(written, yielder)
   await applyStandards(context, items)
@@ -60,6 +64,7 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
     returnFiles(tx, files.returned),
     options.dryRun ? null : deps.files.renewMarks(tx, withFiles(written)),
     options.skipEvents || options.dryRun ? null : appendEvents(context, written),
+    options.dryRun ? null : settlePromises(context, given),
   ])
   if (!options.dryRun) await keepCustomData(context, written)
   const gone = written.flatMap(({ mode, systemObjectId }) => (mode === 'delete' ? systemObjectId : []))
@@ -73,10 +78,10 @@ async function drawn(
   items: readonly Item[],
   unique: { readonly removed: readonly UniqueChange[]; readonly added: readonly UniqueChange[] },
   dryRun: boolean,
-): Promise<boolean> {
+): Promise<GivenIds> {
   const [, given] = await Promise.all([
     giveUpUnique(context.tx, unique.removed),
-    dryRun ? false : giveIds(context, items, unique.added),
+    dryRun ? { final: new Map(), kept: [] } : giveIds(context, items, unique.added),
   ])
   return given
 }

@@ -151,22 +151,41 @@ function quoteSequence(name: string): string {
   return name
 }
 
-/** The ids, of those given, that belonged to purged objects. */
-export async function findTombstones(
-  tx: Queryable,
+/** An id that belonged to a purged object, or that a promise reserves. */
+interface SpentId {
+  readonly systemObjectId: number
+  readonly objecttype: number
+  readonly id: number | null
+  readonly uuid: string
+  /** The users who have promised the object; null: it was purged. */
+  readonly users: readonly number[] | null
+}
+
+/**
+ * The ids, of those given, that belonged to purged objects, and the promises of objects with these ids. A promise is locked: no other
+ * transaction links to the promised object before this one has created it.
+ */
+export async function findSpentIds(
+  { tx, locks }: Pick<Reading, 'tx' | 'locks'>,
   ids: {
     systemObjectIds: readonly number[]
     objecttypes: readonly number[]
     ids: readonly number[]
     uuids: readonly string[]
   },
-): Promise<{ systemObjectId: number; objecttype: number; id: number; uuid: string }[]> {
-  const { rows } = await tx.query<{ systemObjectId: number; objecttype: number; id: number; uuid: string }>(
-    `select system_object_id as "systemObjectId", objecttype, id, uuid from object_tombstone
+): Promise<SpentId[]> {
+  const { rows } = await tx.query<SpentId>(
+    `with promised as (
+       select id, objecttype, uuid, users from object_promise
+       where (id = any($1::bigint[]) or uuid = any($4::text[])) and kept_at is null
+       order by id ${locks ? 'for update' : ''}
+     )
+     select system_object_id as "systemObjectId", objecttype, id, uuid, null::bigint[] as users from object_tombstone
      where system_object_id = any($1::bigint[]) or uuid = any($4::text[])
-        or (objecttype, id) in (select * from unnest($2::int[], $3::bigint[]))`,
+        or (objecttype, id) in (select * from unnest($2::int[], $3::bigint[]))
+     union all select id, objecttype, null, uuid, users from promised`,
     [ids.systemObjectIds, ids.objecttypes, ids.ids, ids.uuids],
-    'find-tombstones',
+    locks ? 'find-spent-ids' : 'look-at-spent-ids',
   )
   return rows
 }

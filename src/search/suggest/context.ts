@@ -6,7 +6,7 @@ import { AppError } from '../../platform/errors.ts'
 import { type Deadline, shorter } from '../../platform/limits/deadline.ts'
 import { type foldedText, type Span, spanOf } from '../document/marks.ts'
 import { fieldsOf, type SearchField } from '../plan/fields.ts'
-import type { Clause, SearchEngine, SearchPlan } from '../plan/plan.ts'
+import type { SearchEngine, SearchPlan } from '../plan/plan.ts'
 import type { CompiledSearch } from '../request/compile.ts'
 import { notAllowed } from '../request/names.ts'
 import { resolvePath } from '../request/paths.ts'
@@ -19,7 +19,7 @@ export interface SuggestContext {
   /** The highest number of suggestions of each kind. */
   readonly limit: number
   readonly model: Model
-  readonly engine: Pick<SearchEngine, 'page' | 'some' | 'shows' | 'terms' | 'counts' | 'countEach'>
+  readonly engine: Pick<SearchEngine, 'search' | 'best' | 'some' | 'shows' | 'terms' | 'counts' | 'countEach'>
   readonly compile: (request: SearchRequest) => Promise<CompiledSearch>
   readonly time: Time
 }
@@ -131,8 +131,6 @@ export const counting = (plan: SearchPlan): SearchPlan => ({
   limit: 0,
   aggregations: [],
 })
-
-export const withWhere = (plan: SearchPlan, where: Clause): SearchPlan => ({ ...plan, scope: { ...plan.scope, where } })
 
 /** The position of the typed text in a text, at the beginning of a word if there is one. */
 export function typedSpan(folded: ReturnType<typeof foldedText>, partial: string): Span | null {

@@ -104,7 +104,7 @@ async function find(
   const candidates: Candidate[] = []
   for (const match of typed.matches) {
     if (candidates.length >= most) break
-    const source = { is: 'dictionary', fields: dictionaries, match } as const
+    const source = { fields: dictionaries, match }
     const found = await time.within(() =>
       engine.terms(asked, { placeholder, source, most: most - candidates.length, within: time.left() }, time.deadline),
     )

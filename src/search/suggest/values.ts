@@ -86,9 +86,9 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
  * Whether the search found all objects with each of its values: it was the widest one and not cut, and finds every text that fits.
  * Parts of the query of several words are searched next to each other, but fit in any order.
  */
-function isWhole({ ids, isWidest }: Matching, asked: readonly Asked[], request: SuggestRequest): boolean {
+function isWhole({ whole: isAll, isWidest }: Matching, asked: readonly Asked[], request: SuggestRequest): boolean {
   const { query = '', tokens_mode: mode = '', tokens_dont_split_query: whole = false } = request
-  if (!isWidest || ids.length >= lookedAt || asked.some(({ field }) => field.kind === 'string')) return false
+  if (!isWidest || !isAll || asked.some(({ field }) => field.kind === 'string')) return false
   if (words(query).length === 1) return true
   return mode !== 'exact' && !whole && piecesOf(request).every((piece) => words(piece).length === 1)
 }
@@ -115,6 +115,8 @@ async function textsOf({ plan, ids }: Matching, asked: readonly Asked[], { engin
 interface Matching {
   readonly plan: SearchPlan
   readonly ids: readonly number[]
+  /** Whether these are all objects that it found. */
+  readonly whole: boolean
   /** Whether the widest of the searches for the text was possible. */
   readonly isWidest: boolean
 }
@@ -128,8 +130,8 @@ async function matching(
     const search = looked.map(({ string, mode, phrase }) => elementOf(asked, { string, mode, phrase }, request))
     try {
       const { plan } = await compile({ ...searchFor(request, search), limit: lookedAt } as SearchRequest)
-      const ids = await engine.some(plan, time.deadline)
-      return { plan, ids: ids.toSorted((one, other) => one - other), isWidest: index === 0 }
+      const { ids, whole } = await engine.some(plan, time.deadline)
+      return { plan, ids: ids.toSorted((one, other) => one - other), whole, isWidest: index === 0 }
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'WildcardExpandedToTooManyTerms') throw error
     }

@@ -55,13 +55,14 @@ export interface OrderColumn {
   readonly places: Uint32Array
 }
 
-/** Objects that have a lexeme: their positions, ascending. */
+/** Objects that have a lexeme: their positions, ascending. Where they are many, bits take less. */
 export interface PlacesColumn {
   readonly kind: 'places'
   readonly places: Uint32Array
   /** Whether these are all of them: those of a lexeme that very many objects have are not read. */
   readonly whole: boolean
 }
+export type LexemeColumn = PlacesColumn | MatchColumn
 
 export type Column = MatchColumn | NumberColumn | KeyColumn | OrderColumn | PlacesColumn
 

@@ -3,7 +3,7 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder } from '../../../platform/process/cooperative-yield.ts'
 import { lexeme, tsquery } from '../query/sql/tsquery.ts'
 import type { BitmapStore } from './bitmap-store.ts'
-import { type ObjectTable, type PlacesColumn, placeOf } from './column.ts'
+import { type LexemeColumn, newBits, type ObjectTable, placeOf, setBit } from './column.ts'
 
 /** The highest number of lexemes that one statement looks up. */
 const mostAtOnce = 500
@@ -19,11 +19,12 @@ export async function placesOf(
   db: Queryable,
   table: ObjectTable,
   { lexemes, most }: { readonly lexemes: Iterable<string>; readonly most: number },
-): Promise<ReadonlyMap<string, PlacesColumn>> {
+): Promise<ReadonlyMap<string, LexemeColumn>> {
   const keys = Array.from(lexemes, (text) => keyBeginning + text)
-  const good = ({ whole, places }: PlacesColumn): boolean => whole || places.length >= most
+  const good = (column: LexemeColumn): boolean =>
+    column.kind === 'matches' || column.whole || column.places.length >= most
   const found = await bitmaps.readEach(table, keys, good, async (missing) => {
-    const all = new Map<string, PlacesColumn>()
+    const all = new Map<string, LexemeColumn>()
     for (let start = 0; start < missing.length; start += mostAtOnce) {
       await readPlaces(db, table, { keys: missing.slice(start, start + mostAtOnce), most }, all)
     }
@@ -36,7 +37,7 @@ async function readPlaces(
   db: Queryable,
   { type, ids }: ObjectTable,
   { keys, most }: { readonly keys: readonly string[]; readonly most: number },
-  into: Map<string, PlacesColumn>,
+  into: Map<string, LexemeColumn>,
 ): Promise<void> {
   const queries = keys.map((key) => tsquery(lexeme(key.slice(keyBeginning.length))))
   const { rows } = await db.query<{ n: number; ids: Buffer }>(
@@ -57,8 +58,14 @@ async function readPlaces(
       const place = placeOf(ids, read.readInt32BE(at))
       if (place !== -1) places[count++] = place
     }
-    const own = places.slice(0, count).sort()
-    into.set(keys[n - 1] as string, { kind: 'places', places: own, whole: places.length <= most })
+    into.set(keys[n - 1] as string, columnOf(places.subarray(0, count), ids.length, places.length <= most))
     if (yielder.due()) await yielder.yield()
   }
+}
+
+function columnOf(places: Uint32Array, objects: number, whole: boolean): LexemeColumn {
+  if (!whole || places.length < objects / 32) return { kind: 'places', places: places.slice().sort(), whole }
+  const bits = newBits(objects)
+  for (const place of places) setBit(bits, place)
+  return { kind: 'matches', bits }
 }

@@ -1,7 +1,7 @@
 /** Conditions on lexemes, answered for all objects of a type from the places of the lexemes. */
 import type { Expression } from '../../../rights/service.ts'
 import type { Node } from '../query/sql/tsquery.ts'
-import { hasBit, newBits, type ObjectTable, type PlacesColumn, setBit } from './column.ts'
+import { type LexemeColumn, newBits, type ObjectTable, setBit } from './column.ts'
 
 export type SharedNode = Extract<Node, { op: 'shared' }>
 
@@ -38,7 +38,7 @@ export function addNeeds(node: Node, needs: NodeNeeds): boolean {
 
 export interface NodeAnswers {
   readonly table: ObjectTable
-  readonly lexemes: ReadonlyMap<string, PlacesColumn>
+  readonly lexemes: ReadonlyMap<string, LexemeColumn>
   readonly seen: ReadonlyMap<Expression, Uint32Array>
   readonly shared: ReadonlyMap<SharedNode, Uint32Array>
 }
@@ -55,8 +55,8 @@ const mostMerged = 4
 
 export function matchesOf(node: Node, answers: NodeAnswers): Matches {
   if (!('op' in node)) {
-    const column = answers.lexemes.get(node.lexeme) as PlacesColumn
-    return { of: column, whole: column.whole }
+    const column = answers.lexemes.get(node.lexeme) as LexemeColumn
+    return { of: column, whole: column.kind === 'matches' || column.whole }
   }
   switch (node.op) {
     case 'and':
@@ -79,20 +79,43 @@ export function matchesOf(node: Node, answers: NodeAnswers): Matches {
 }
 
 function both(one: Matches, other: Matches): Matches {
-  const whole = one.whole && other.whole
-  if ('places' in one.of) return { of: { places: within(one.of.places, other.of) }, whole }
-  if ('places' in other.of) return { of: { places: within(other.of.places, one.of) }, whole }
-  const { bits } = other.of
-  return { of: { bits: one.of.bits.map((word, index) => word & (bits[index] as number)) }, whole }
+  return { of: common(one.of, other.of), whole: one.whole && other.whole }
 }
 
-function within(places: Uint32Array, others: Matches['of']): Uint32Array {
-  if ('bits' in others) return places.filter((place) => hasBit(others.bits, place))
-  let at = 0
-  return places.filter((place) => {
-    while (at < others.places.length && (others.places[at] as number) < place) at++
-    return others.places[at] === place
-  })
+/** The objects that are in both. */
+export function common(one: Matches['of'], other: Matches['of']): Matches['of'] {
+  if ('places' in one)
+    return { places: 'bits' in other ? among(one.places, other.bits) : within(one.places, other.places) }
+  if ('places' in other) return { places: among(other.places, one.bits) }
+  const bits = new Uint32Array(one.bits.length)
+  for (let index = 0; index < bits.length; index++)
+    bits[index] = (one.bits[index] as number) & (other.bits[index] as number)
+  return { bits }
+}
+
+// Loops without calls: both go through thousands of objects for an answer.
+
+function among(places: Uint32Array, bits: Uint32Array): Uint32Array {
+  const found = new Uint32Array(places.length)
+  let count = 0
+  for (let index = 0; index < places.length; index++) {
+    const place = places[index] as number
+    found[count] = place
+    count += ((bits[place >>> 5] as number) >>> (place & 31)) & 1
+  }
+  return found.subarray(0, count)
+}
+
+function within(places: Uint32Array, others: Uint32Array): Uint32Array {
+  const found = new Uint32Array(Math.min(places.length, others.length))
+  let [i, j, count] = [0, 0, 0]
+  while (i < places.length && j < others.length) {
+    const [one, other] = [places[i] as number, others[j] as number]
+    if (one === other) found[count++] = one
+    if (one <= other) i++
+    if (other <= one) j++
+  }
+  return found.subarray(0, count)
 }
 
 function anyOf(all: readonly Matches[], { ids }: ObjectTable): Matches {

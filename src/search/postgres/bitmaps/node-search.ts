@@ -14,12 +14,13 @@ import type { ConditionContext } from '../query/conditions/context.ts'
 import { atMicroseconds, Parameters } from '../query/sql/sql.ts'
 import type { Node } from '../query/sql/tsquery.ts'
 import type { BitmapStore } from './bitmap-store.ts'
-import { hasBit, type MatchColumn, type ObjectTable } from './column.ts'
+import type { MatchColumn, ObjectTable } from './column.ts'
 import { placesOf } from './lexeme-places.ts'
 import { countBits, findAccessible, findMatches } from './match.ts'
 import { conditionsOf } from './needs.ts'
 import {
   addNeeds,
+  common,
   type Matches,
   matchesOf,
   type NodeAnswers,
@@ -138,17 +139,11 @@ interface Found {
 }
 
 function add(found: Found, { of, whole }: Matches, side: Side): void {
+  const own = common(of, side)
+  const count = 'places' in own ? own.places.length : countBits(own.bits)
   found.exact &&= whole
-  const own = 'places' in of ? of.places.filter((place) => hasBit(side.bits, place)) : null
-  if (own) {
-    found.count += own.length
-    if (own.length > 0) found.parts.push({ side, of: { places: own } })
-    return
-  }
-  const { bits } = of as { bits: Uint32Array }
-  const both = bits.map((word, index) => word & (side.bits[index] as number))
-  found.count += countBits(both)
-  found.parts.push({ side, of: { bits: both } })
+  found.count += count
+  if (count > 0) found.parts.push({ side, of: own })
 }
 
 function idsOf(parts: Found['parts'], more: readonly number[], most: number): number[] {

@@ -83,21 +83,32 @@ export async function quickTerms(
   const found: FoundTerm[] = []
   for (let [from, size] = [0, chunk.first]; ; from += size, size *= chunk.times) {
     const terms = await readTerms(search.lexical, query.source, { from, most: size })
-    const matches = await nodes.match(
+    const matches = await countedEnough(
+      nodes,
       terms.map((term) => withText(parts.node as Node, query.placeholder, term)),
-      frequent,
     )
     if (!matches) return null
     for (const [index, { count, exact }] of matches.entries()) {
       const term = terms[index] as string
-      // Among the first objects of a frequent word may be none of the caller's.
       if (count === 0 && !exact) return null
-      if (count > 0) found.push({ term, about: exact ? count : Math.max(frequent, known.get(term) ?? 0), exact })
+      if (count > 0) found.push({ term, about: exact ? count : Math.max(count, known.get(term) ?? 0), exact })
       if (found.length >= query.most) return { terms: found, timedOut: false }
     }
     if (terms.length < size) return { terms: found, timedOut: false }
     if (performance.now() - begun > query.within) return { terms: found, timedOut: true }
   }
+}
+
+/** Exact, or enough to be frequent: more objects of a lexeme are looked up where the first ones are mostly not the caller's. */
+async function countedEnough(nodes: NodeSearch, asked: readonly Node[]): Promise<readonly NodeMatch[] | null> {
+  const first = await nodes.match(asked, 2 * frequent)
+  const isOpen = ({ exact, count }: NodeMatch): boolean => !exact && count < frequent
+  const open = first ? asked.filter((_, index) => isOpen(first[index] as NodeMatch)) : []
+  if (!first || open.length === 0) return first
+  const rest = await nodes.match(open, mostOfLexeme)
+  if (!rest) return null
+  const again = rest.values()
+  return first.map((match) => (isOpen(match) ? (again.next().value as NodeMatch) : match))
 }
 
 /** The number of objects that each term finds, as far as it is known. */
@@ -179,7 +190,7 @@ export async function quickMatches(
     const some = tried.slice(from, from + size)
     const matches = await nodes.match(
       some.map((word) => withText(node, placeholder, word)),
-      all ? mostOfLexeme : Math.max(most, frequent),
+      all ? mostOfLexeme : Math.max(most, 2 * frequent),
     )
     if (!matches) return null
     for (const [index, match] of matches.entries()) {

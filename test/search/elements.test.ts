@@ -588,7 +588,9 @@ describe('similar pictures', () => {
 
 test('long localized values that differ at their end are told apart, and no value has a zero byte', async () => {
   const beginning = `Of long titles ${'x'.repeat(400)}`
-  const works = ['one', 'other'].map((end) => payload('work', { ...inPool(scene.pool), title: { 'de-DE': beginning + end } }))
+  const works = ['one', 'other'].map((end) =>
+    payload('work', { ...inPool(scene.pool), title: { 'de-DE': beginning + end } }),
+  )
   const saved = await scene.svc.as('root').post('/db/work', works, { await_index: 20 })
   assert.equal(saved.status, 200, JSON.stringify(saved.body))
   const [one, other] = saved.body.map((object: Json) => object._system_object_id)

@@ -1,5 +1,5 @@
 /** The context and helpers that all kinds of suggestions share. */
-
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -33,6 +33,8 @@ export interface Time {
   readonly timedOut: boolean
   /** Notes that the time was over for some part. */
   end(): void
+  /** Waits for work that goes on when the time is over; null: it was over. */
+  wait<T extends object>(work: Promise<T>): Promise<T | null>
   /** null: the time was over. */
   within<T>(work: () => Promise<T>): Promise<T | null>
 }
@@ -51,6 +53,18 @@ export function timeOf(whole: Deadline, milliseconds: number, now: () => number)
     },
     end() {
       timedOut = true
+    },
+    async wait(work) {
+      const ended = new AbortController()
+      const options = { ref: false, signal: ended.signal }
+      try {
+        const found = await Promise.race([work, sleep(Math.max(0, left()), null, options).catch(() => null)])
+        if (found === null) timedOut = true
+        return found
+      } finally {
+        ended.abort()
+        work.catch(() => {})
+      }
     },
     async within(work) {
       if (left() > 0) {

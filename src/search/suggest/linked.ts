@@ -1,6 +1,7 @@
 /** Suggests objects to filter by: objects that match the typed text, and on request only such that other objects link to. */
 import type { Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
+import { noDeadlineFor, outsideDeadlines } from '../../platform/limits/deadline.ts'
 import { createYielder, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
 import type { SearchRequest } from '../schema.ts'
 import { counting, type SuggestContext, textElement, typesOf } from './context.ts'
@@ -48,7 +49,8 @@ async function fitting(
 
 /**
  * The objects that an object of the types links to, directly or through an object below them, as far as the caller sees the links:
- * what their facets count, which is in memory mostly.
+ * what their facets count, which is in memory mostly. Later requests need them too, so they are counted to the end even where this one
+ * has no time for them.
  */
 async function referenced(
   targets: readonly Table[],
@@ -64,9 +66,10 @@ async function referenced(
   )
   const ids = new Set<number>()
   if (aggregations.length === 0) return ids
-  const { facets } = await engine.search({ ...counting(plan), aggregations }, time.deadline)
+  const search = { ...counting(plan), aggregations }
+  const outcome = await time.wait(outsideDeadlines(() => engine.search(search, noDeadlineFor(time.deadline.who))))
   const yielder = createYielder()
-  for (const facet of facets.values()) {
+  for (const facet of outcome?.facets.values() ?? []) {
     for (const [index, count] of facet.counts.entries()) {
       if (count > 0) ids.add(facet.value(index) as number)
       if (index % 4096 === 0) await yieldIfDue(yielder)

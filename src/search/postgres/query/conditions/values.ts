@@ -3,7 +3,7 @@ import type { Rectangle } from '../../../geo/rectangles.ts'
 import { likeOf } from '../../../like-pattern.ts'
 import type { SearchField } from '../../../plan/fields.ts'
 import type { Clause, MomentRange } from '../../../plan/plan.ts'
-import { labelOf } from '../../document/facets.ts'
+import { isWholeLabel, labelOf } from '../../document/facets.ts'
 import { exactByLanguage, exactByLexeme } from '../../document/field-lexemes.ts'
 import {
   dateEnd,
@@ -68,7 +68,9 @@ export function valueCondition(
             anyOf(codes.flatMap((code) => known.map((label) => lexeme(exactValue(code, label))))),
             context,
           )
-    if (place.rows || field.part || labels.every((label, index) => label === values[index])) return exact
+    const isWhole = (label: string | null, index: number): boolean =>
+      label === values[index] && (label === null || isWholeLabel(label))
+    if (place.rows || field.part || labels.every(isWhole)) return exact
   }
   return storedValueCondition(field, values as readonly string[], languages, place, context)
 }

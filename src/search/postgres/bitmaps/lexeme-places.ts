@@ -9,6 +9,12 @@ import { type LexemeColumn, newBits, type ObjectTable, placeOf, setBit } from '.
 const mostAtOnce = 500
 const keyBeginning = 'lexeme '
 
+export interface FoundPlaces {
+  readonly columns: ReadonlyMap<string, LexemeColumn>
+  /** Whether some were read just now. */
+  readonly fresh: boolean
+}
+
 /**
  * By lexeme. `most`: the number of objects beyond which the rest of them is not read; so many are enough for whoever asks.
  *
@@ -19,18 +25,20 @@ export async function placesOf(
   db: Queryable,
   table: ObjectTable,
   { lexemes, most }: { readonly lexemes: Iterable<string>; readonly most: number },
-): Promise<ReadonlyMap<string, LexemeColumn>> {
+): Promise<FoundPlaces> {
   const keys = Array.from(lexemes, (text) => keyBeginning + text)
   const good = (column: LexemeColumn): boolean =>
     column.kind === 'matches' || column.whole || column.places.length >= most
+  let fresh = false
   const found = await bitmaps.readEach(table, keys, good, async (missing) => {
+    fresh = true
     const all = new Map<string, LexemeColumn>()
     for (let start = 0; start < missing.length; start += mostAtOnce) {
       await readPlaces(db, table, { keys: missing.slice(start, start + mostAtOnce), most }, all)
     }
     return all
   })
-  return new Map([...found].map(([key, column]) => [key.slice(keyBeginning.length), column]))
+  return { columns: new Map([...found].map(([key, column]) => [key.slice(keyBeginning.length), column])), fresh }
 }
 
 async function readPlaces(

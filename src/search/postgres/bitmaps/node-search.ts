@@ -110,7 +110,7 @@ export async function openNodeSearch(bitmaps: BitmapStore, request: NodeSearchRe
       const yielder = createYielder()
       const found = nodes.map((): Found => ({ parts: [], count: 0, exact: true, more: [] }))
       for (const side of sides) {
-        const answers = await answersOf(bitmaps, side.table, { needs, most, request })
+        const answers = await answersOf(bitmaps, side.table, { needs, most, request, changed: new Set(changed) })
         if (!answers) return null
         for (const [index, node] of nodes.entries()) {
           add(found[index] as Found, matchesOf(node, answers), side)
@@ -167,7 +167,12 @@ const accessibleIn = (bitmaps: BitmapStore, table: ObjectTable, known: AccessSet
 async function answersOf(
   bitmaps: BitmapStore,
   table: ObjectTable,
-  { needs, most, request }: { needs: NodeNeeds; most: number; request: NodeSearchRequest },
+  {
+    needs,
+    most,
+    request,
+    changed,
+  }: { needs: NodeNeeds; most: number; request: NodeSearchRequest; changed: ReadonlySet<number> },
 ): Promise<NodeAnswers | null> {
   const { accessSets } = request.context.plan
   const seen = new Map<Expression, Uint32Array>()
@@ -184,18 +189,21 @@ async function answersOf(
     if (!column) return null
     shared.set(node, column.bits)
   }
-  const lexemes = await placesOf(bitmaps, request.lexical, table, { lexemes: needs.lexemes, most })
-  return { table, lexemes, seen, shared }
+  const { columns, fresh } = await placesOf(bitmaps, request.lexical, table, { lexemes: needs.lexemes, most })
+  // What has changed just before they were read would have new words and be seen by the rights that it had before.
+  const later = fresh ? await changedSince(bitmaps, { ...request, moment: null }, [table]) : []
+  if (!later?.every((id) => changed.has(id))) return null
+  return { table, lexemes: columns, seen, shared }
 }
 
-/** Objects that have changed since any of the tables was read; null: there are too many. */
+/** Objects that have changed since any of the tables was read, until the moment (null: now); null: there are too many. */
 async function changedSince(
   bitmaps: BitmapStore,
-  { moment, plain }: NodeSearchRequest,
+  { moment, plain }: Pick<NodeSearchRequest, 'plain'> & { readonly moment: number | null },
   tables: readonly ObjectTable[],
 ): Promise<readonly number[] | null> {
   const asOf = Math.min(...tables.map((table) => table.asOf))
-  if (asOf === moment && tables.every((table) => table.asOf === moment)) return []
+  if (tables.every((table) => table.asOf === moment)) return []
   const { rows } = await plain.query<{ known: boolean; ids: number[] | null }>(
     `with state as materialized (
        select coalesce(followed_since <= ${atMicroseconds('$1::bigint')}, true) as known from search_state

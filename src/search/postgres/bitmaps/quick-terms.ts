@@ -32,6 +32,8 @@ const chunk = { first: 48, times: 3 }
 const mostWords = 1500
 /** The number of objects of a lexeme up to which all are looked up, where all of them count. */
 const mostOfLexeme = 20_000
+/** The highest number of conditions for which so many are looked up at once. */
+const mostOpen = 50
 
 const conditionContext = ({ plan, ...context }: TermContext): ConditionContext => ({
   plan,
@@ -99,16 +101,23 @@ export async function quickTerms(
   }
 }
 
-/** Exact, or enough to be frequent: more objects of a lexeme are looked up where the first ones are mostly not the caller's. */
-async function countedEnough(nodes: NodeSearch, asked: readonly Node[]): Promise<readonly NodeMatch[] | null> {
+/** Exact, or enough to be frequent. */
+const countedEnough = (nodes: NodeSearch, asked: readonly Node[]) =>
+  matched(nodes, asked, ({ exact, count }) => exact || count >= frequent)
+
+/** Looks up more objects of those lexemes whose first ones are not enough. null: there are too many of them. */
+async function matched(
+  nodes: NodeSearch,
+  asked: readonly Node[],
+  isEnough: (match: NodeMatch) => boolean,
+): Promise<readonly NodeMatch[] | null> {
   const first = await nodes.match(asked, 2 * frequent)
-  const isOpen = ({ exact, count }: NodeMatch): boolean => !exact && count < frequent
-  const open = first ? asked.filter((_, index) => isOpen(first[index] as NodeMatch)) : []
+  const open = first ? asked.filter((_, index) => !isEnough(first[index] as NodeMatch)) : []
   if (!first || open.length === 0) return first
-  const rest = await nodes.match(open, mostOfLexeme)
+  const rest = open.length > mostOpen ? null : await nodes.match(open, mostOfLexeme)
   if (!rest) return null
   const again = rest.values()
-  return first.map((match) => (isOpen(match) ? (again.next().value as NodeMatch) : match))
+  return first.map((match) => (isEnough(match) ? match : (again.next().value as NodeMatch)))
 }
 
 /** The number of objects that each term finds, as far as it is known. */
@@ -188,10 +197,8 @@ export async function quickMatches(
     from += size, size *= chunk.times
   ) {
     const some = tried.slice(from, from + size)
-    const matches = await nodes.match(
-      some.map((word) => withText(node, placeholder, word)),
-      all ? mostOfLexeme : Math.max(most, 2 * frequent),
-    )
+    const asked = some.map((word) => withText(node, placeholder, word))
+    const matches = await matched(nodes, asked, ({ exact, count }) => exact || (!all && count > 0))
     if (!matches) return null
     for (const [index, match] of matches.entries()) {
       isExact &&= match.exact

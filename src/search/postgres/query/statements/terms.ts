@@ -132,8 +132,8 @@ function sourceSql(source: TermSource, parameters: Parameters): string {
     case 'like': {
       const pattern = `term like ${parameters.add(match.pattern, 'text')}`
       const rest = match.without === null ? '' : `and not starts_with(term, ${parameters.add(match.without, 'text')})`
-      // Not a parameter: the index of trigrams covers only words. A sum: with the order of an index, the planner walks through the
-      // whole dictionary along it (4.4 ms instead of 1.7 for 105,546 words).
+      // Not a parameter: the index of trigrams covers only words. A sum: in the order of an index, the planner walks through the
+      // dictionary for texts that many words have (`ing` in 105,546 words: 15 ms instead of 10).
       const field = fields.length === 1 && fields[0] === 0 ? 'field = 0' : `field = any(${ids})`
       return `(select term from search_term where ${field} and ${pattern} ${rest} order by char_length(term) + 0, term)`
     }

@@ -42,6 +42,19 @@ async function page({ ids, bytes }: { ids: number[]; bytes: number }): Promise<s
   return JSON.stringify(rows).padEnd(bytes)
 }
 
+/** Words that begin with a text, and how many objects of a type have each: 500 at most, whoever may see them. */
+async function suggest({ beginning, type }: { beginning: string; type: number }): Promise<unknown> {
+  const { rows } = await pool.query<{ term: string; count: number }>({
+    name: 'suggest',
+    text: `select c.term, (select count(*)::int from (select from search_document d
+        where d.lexemes @@ ('''~' || c.term || '''')::tsquery and d.objecttype = $2 limit 500) m) as count
+      from (select term from search_term where field = 0 and term >= $1 and term < $1 || U&'\\+10FFFF'
+        order by char_length(term), term limit 40) c`,
+    values: [beginning, type],
+  })
+  return rows.sort((one, other) => other.count - one.count).slice(0, 10)
+}
+
 /** Objects: head, version, event and queue entry of each, in one transaction and two round trips. */
 async function save(objects: unknown[]): Promise<unknown> {
   const client = await pool.connect()
@@ -109,6 +122,7 @@ async function answer(request: IncomingMessage): Promise<unknown> {
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const body = JSON.parse(Buffer.concat(chunks).toString())
   if (what === 'token') return token()
+  if (what === 'suggest') return suggest(body)
   return what === 'page' ? page(body) : save(body)
 }
 

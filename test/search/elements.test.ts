@@ -611,3 +611,24 @@ describe('similar pictures', () => {
     assert.deepEqual([refused.body.code, refused.body.parameters.name], ['SearchTooCostly', 'pictures'])
   })
 })
+
+test('long localized values that differ at their end are told apart, and no value has a zero byte', async () => {
+  const beginning = `Of long titles ${'x'.repeat(400)}`
+  const works = ['one', 'other'].map((end) =>
+    payload('work', { ...inPool(scene.pool), title: { 'de-DE': beginning + end } }),
+  )
+  const saved = await scene.svc.as('root').post('/db/work', works, { await_index: 20 })
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  const [one, other] = saved.body.map((object: Json) => object._system_object_id)
+  const found = async (values: readonly string[], field = 'work.title') => {
+    const { status, body } = await scene.search({ search: [{ type: 'in', fields: [field], in: values }] })
+    assert.equal(status, 200, JSON.stringify(body))
+    return body.objects.map((object: Json) => object._system_object_id).sort((a: number, b: number) => a - b)
+  }
+  assert.deepEqual(await found([`${beginning}one`]), [one])
+  assert.deepEqual(await found([`${beginning}other`, `${beginning}one`]), [one, other])
+  assert.deepEqual(await found([beginning]), [])
+  assert.deepEqual(await found([beginning.slice(0, 300)]), [])
+  assert.deepEqual(await found([`${beginning}one`], 'work.title.en-US'), [])
+  assert.deepEqual(await found([`${beginning}one\0`, 'a\0b']), [])
+})

@@ -339,8 +339,10 @@ export interface SearchEngine {
   search(plan: SearchPlan, deadline: Deadline): Promise<SearchOutcome>
   /** Only the page, of any size. Nothing is counted or cached. */
   page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
-  /** Some of the objects that it finds, as many as the limit says, in no order. */
-  some(plan: SearchPlan, deadline: Deadline): Promise<readonly number[]>
+  /** The best hits, as many as the limit says; only objects of the list, where there is one. */
+  best(plan: SearchPlan, among: ReadonlySet<number> | null, deadline: Deadline): Promise<readonly number[]>
+  /** Some of the objects that it finds, as many as the limit says, in no order; `whole`: whether these are all. */
+  some(plan: SearchPlan, deadline: Deadline): Promise<{ readonly ids: readonly number[]; readonly whole: boolean }>
   /** Something of all that is found. */
   measure(plan: SearchPlan, measure: Measure, deadline: Deadline): Promise<Measured>
   /** By field: the given objects whose value of the field the caller sees. */

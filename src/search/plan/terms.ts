@@ -5,16 +5,17 @@ export type TermMatch =
   | { readonly is: 'exact' | 'beginning'; readonly text: string }
   | { readonly is: 'like'; readonly pattern: string; readonly without: string | null }
 
-export type TermSource =
-  /**
-   * Terms of dictionaries (0: words, else the id of a `string` column), shorter ones first. `without`: excludes terms with this
-   * beginning.
-   */
-  | { readonly is: 'dictionary'; readonly fields: readonly number[]; readonly match: TermMatch }
-  | { readonly is: 'listed'; readonly terms: readonly string[] }
+/**
+ * Terms of dictionaries (0: words, else the id of a `string` column), shorter ones first. `without`: excludes terms with this
+ * beginning.
+ */
+export interface TermSource {
+  readonly fields: readonly number[]
+  readonly match: TermMatch
+}
 
 export interface TermQuery {
-  /** The placeholder of the term in a text or a value of the plan. */
+  /** The placeholder of the term in a text of the plan. */
   readonly placeholder: string
   readonly source: TermSource
   /** The highest number of terms that find some object. */

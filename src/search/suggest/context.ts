@@ -1,12 +1,12 @@
 /** The context and helpers that all kinds of suggestions share. */
-
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Deadline, shorter } from '../../platform/limits/deadline.ts'
 import { type foldedText, type Span, spanOf } from '../document/marks.ts'
 import { fieldsOf, type SearchField } from '../plan/fields.ts'
-import type { Clause, SearchEngine, SearchPlan } from '../plan/plan.ts'
+import type { SearchEngine, SearchPlan } from '../plan/plan.ts'
 import type { CompiledSearch } from '../request/compile.ts'
 import { notAllowed } from '../request/names.ts'
 import { resolvePath } from '../request/paths.ts'
@@ -19,7 +19,7 @@ export interface SuggestContext {
   /** The highest number of suggestions of each kind. */
   readonly limit: number
   readonly model: Model
-  readonly engine: Pick<SearchEngine, 'page' | 'some' | 'shows' | 'terms' | 'counts' | 'countEach'>
+  readonly engine: Pick<SearchEngine, 'search' | 'best' | 'some' | 'shows' | 'terms' | 'counts' | 'countEach'>
   readonly compile: (request: SearchRequest) => Promise<CompiledSearch>
   readonly time: Time
 }
@@ -33,6 +33,8 @@ export interface Time {
   readonly timedOut: boolean
   /** Notes that the time was over for some part. */
   end(): void
+  /** Waits for work that goes on when the time is over; null: it was over. */
+  wait<T extends object>(work: Promise<T>): Promise<T | null>
   /** null: the time was over. */
   within<T>(work: () => Promise<T>): Promise<T | null>
 }
@@ -51,6 +53,18 @@ export function timeOf(whole: Deadline, milliseconds: number, now: () => number)
     },
     end() {
       timedOut = true
+    },
+    async wait(work) {
+      const ended = new AbortController()
+      const options = { ref: false, signal: ended.signal }
+      try {
+        const found = await Promise.race([work, sleep(Math.max(0, left()), null, options).catch(() => null)])
+        if (found === null) timedOut = true
+        return found
+      } finally {
+        ended.abort()
+        work.catch(() => {})
+      }
     },
     async within(work) {
       if (left() > 0) {
@@ -131,8 +145,6 @@ export const counting = (plan: SearchPlan): SearchPlan => ({
   limit: 0,
   aggregations: [],
 })
-
-export const withWhere = (plan: SearchPlan, where: Clause): SearchPlan => ({ ...plan, scope: { ...plan.scope, where } })
 
 /** The position of the typed text in a text, at the beginning of a word if there is one. */
 export function typedSpan(folded: ReturnType<typeof foldedText>, partial: string): Span | null {

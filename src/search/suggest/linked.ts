@@ -1,15 +1,11 @@
 /** Suggests objects to filter by: objects that match the typed text, and on request only such that other objects link to. */
+import type { Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
-import { fieldsOf } from '../plan/fields.ts'
-import type { Clause, SearchPlan } from '../plan/plan.ts'
+import { noDeadlineFor, outsideDeadlines } from '../../platform/limits/deadline.ts'
+import { createYielder, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
 import type { SearchRequest } from '../schema.ts'
-import { counting, type SuggestContext, textElement, typesOf, withWhere } from './context.ts'
+import { counting, type SuggestContext, textElement, typesOf } from './context.ts'
 import { searchVariants } from './patterns.ts'
-
-/** The number of matching objects among which linked ones are looked for. */
-const mostFitting = 1000
-/** Placeholder for the id of an object. Nothing else in a search without words contains it. */
-const placeholder = '\u{10600}'
 
 /** System object ids, the best matches first. */
 export async function suggestLinked(context: SuggestContext): Promise<readonly number[]> {
@@ -22,27 +18,19 @@ export async function suggestLinked(context: SuggestContext): Promise<readonly n
   )
   if (targets.length === 0) return []
   const found = await time.within(async () => {
-    const ids = await fitting(
-      targets.map(({ name }) => name),
-      by.length === 0 ? context.limit : mostFitting,
-      context,
-    )
-    return by.length === 0
-      ? ids
-      : referenced(
-          ids,
-          new Set(targets.map(({ id }) => id)),
-          by.map(({ name }) => name),
-          context,
-        )
+    const among = by.length === 0 ? null : await referenced(targets, namesOfTypes(by), context)
+    return among?.size === 0 ? [] : fitting(namesOfTypes(targets), among, context)
   })
   return found ?? []
 }
 
+const namesOfTypes = (types: readonly Table[]): string[] => types.map(({ name }) => name)
+
+/** `among`: null for all. */
 async function fitting(
   objecttypes: string[],
-  limit: number,
-  { request, engine, compile, time }: SuggestContext,
+  among: ReadonlySet<number> | null,
+  { request, engine, compile, limit, time }: SuggestContext,
 ): Promise<readonly number[]> {
   for (const looked of searchVariants(request)) {
     const search = looked.map(({ string, mode, phrase }) => ({
@@ -51,7 +39,7 @@ async function fitting(
     }))
     try {
       const { plan } = await compile({ objecttypes, search, limit } as SearchRequest)
-      return (await engine.page(plan, time.deadline)).map(({ id }) => id)
+      return await engine.best(plan, among, time.deadline)
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'WildcardExpandedToTooManyTerms') throw error
     }
@@ -60,29 +48,32 @@ async function fitting(
 }
 
 /**
- * The objects that an object of the types links to, directly or through an object below them, as far as the caller sees the links.
+ * The objects that an object of the types links to, directly or through an object below them, as far as the caller sees the links:
+ * what their facets count, which is in memory mostly. Later requests need them too, so they are counted to the end even where this one
+ * has no time for them.
  */
 async function referenced(
-  ids: readonly number[],
-  targets: ReadonlySet<number>,
+  targets: readonly Table[],
   objecttypes: string[],
-  { engine, compile, model, limit, time }: SuggestContext,
-): Promise<readonly number[]> {
-  const { types } = fieldsOf(model)
+  { engine, compile, time }: SuggestContext,
+): Promise<ReadonlySet<number>> {
   const { plan } = await compile({ objecttypes, search: [] })
-  const searched = plan.scope.objecttypes ?? []
-  const links = searched
-    .flatMap((id) => types.get(id)?.all ?? [])
-    .filter(({ kind, column }) => kind === 'link' && column.target && targets.has(column.target.id))
-  if (links.length === 0 || ids.length === 0) return []
-  const of = links.map((field): Clause => ({ is: 'value', field, languages: null, values: [placeholder], below: true }))
-  const asked: SearchPlan = counting(withWhere(plan, { is: 'or', of }))
-  const source = { is: 'listed', terms: ids.map(String) } as const
-  const { terms, timedOut } = await engine.terms(
-    asked,
-    { placeholder, source, most: limit, within: time.left() },
-    time.deadline,
+  const wanted = new Set(targets.map(({ id }) => id))
+  const searched = (plan.scope.objecttypes ?? []).flatMap((id) => plan.fields.types.get(id)?.all ?? [])
+  const links = searched.filter(({ kind, column }) => kind === 'link' && column.target && wanted.has(column.target.id))
+  const aggregations = links.map(
+    (field) => ({ kind: 'facet', name: field.name, field: { kind: 'field', field } }) as const,
   )
-  if (timedOut) time.end()
-  return terms.map(({ term }) => Number(term))
+  const ids = new Set<number>()
+  if (aggregations.length === 0) return ids
+  const search = { ...counting(plan), aggregations }
+  const outcome = await time.wait(outsideDeadlines(() => engine.search(search, noDeadlineFor(time.deadline.who))))
+  const yielder = createYielder()
+  for (const facet of outcome?.facets.values() ?? []) {
+    for (const [index, count] of facet.counts.entries()) {
+      if (count > 0) ids.add(facet.value(index) as number)
+      if (index % 4096 === 0) await yieldIfDue(yielder)
+    }
+  }
+  return ids
 }

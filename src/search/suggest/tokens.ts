@@ -103,8 +103,9 @@ async function find(
   const most = Math.max(examined.least, examined.times * limit)
   const candidates: Candidate[] = []
   for (const match of typed.matches) {
-    if (candidates.length >= most) break
-    const source = { is: 'dictionary', fields: dictionaries, match } as const
+    // Terms of a kind come before all terms of the next one.
+    if (candidates.length >= limit) break
+    const source = { fields: dictionaries, match }
     const found = await time.within(() =>
       engine.terms(asked, { placeholder, source, most: most - candidates.length, within: time.left() }, time.deadline),
     )

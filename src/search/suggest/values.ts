@@ -14,8 +14,9 @@ import { searchVariants } from './patterns.ts'
 import type { SuggestedValue, SuggestRequest } from './schema.ts'
 import { isLongEnough, piecesOf } from './typed.ts'
 
-/** The number of objects whose values are read. */
+/** The number of objects whose values are read: some at first, all if too few values were found. */
 const lookedAt = 200
+const firstLooked = 48
 /** Characters. People do not type values that are longer. */
 const longestValue = 1000
 
@@ -51,12 +52,17 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
   const found = await matching(asked, context)
   if (found === null) return []
   const holders = new Map<string, number[]>()
-  for (const { id, field, text } of await textsOf(found, asked, context)) {
-    if (text.length > longestValue || !fits(text, field.kind, context.request)) continue
-    const known = holders.get(text) ?? []
-    holders.set(text, known)
-    if (known.at(-1) !== id) known.push(id)
+  const look = async (ids: readonly number[]): Promise<void> => {
+    for (const { id, field, text } of await textsOf({ ...found, ids }, asked, context)) {
+      if (text.length > longestValue || !fits(text, field.kind, context.request)) continue
+      const known = holders.get(text) ?? []
+      holders.set(text, known)
+      if (known.at(-1) !== id) known.push(id)
+    }
   }
+  await look(found.ids.slice(0, firstLooked))
+  const isLookedThrough = holders.size < limit || found.ids.length <= firstLooked
+  if (isLookedThrough && found.ids.length > firstLooked) await look(found.ids.slice(firstLooked))
   const { query = '' } = context.request
   const partial = context.request.tokens_dont_split_query ? token(query) : (words(query).at(-1) ?? '')
   const chosen = [...holders.keys()].sort(byFit(partial)).slice(0, limit)
@@ -69,15 +75,16 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
     const { plan } = await context.compile(searchFor(context.request, []))
     return engine.countEach(counting(plan), chosen.map(has), time.deadline)
   }
-  const counts = isWhole(found, asked, context.request)
-    ? chosen.map((value) => (holders.get(value) ?? []).length)
-    : await countAll()
+  const counts =
+    isLookedThrough && isWhole(found, asked, context.request)
+      ? chosen.map((value) => (holders.get(value) ?? []).length)
+      : await countAll()
   return chosen.flatMap((value, index) => {
     const span = typedSpan(foldedText(value), partial)
     const count = counts[index] ?? 0
     // The value was changed meanwhile.
     if (count === 0) return []
-    const _system_object_id = (holders.get(value) ?? []).slice(0, limit)
+    const _system_object_id = (holders.get(value) ?? []).toSorted((one, other) => one - other).slice(0, limit)
     return [{ field: value, suggest: marked(value, span ? [span] : [], 'b'), count, _system_object_id }]
   })
 }
@@ -86,9 +93,9 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
  * Whether the search found all objects with each of its values: it was the widest one and not cut, and finds every text that fits.
  * Parts of the query of several words are searched next to each other, but fit in any order.
  */
-function isWhole({ ids, isWidest }: Matching, asked: readonly Asked[], request: SuggestRequest): boolean {
+function isWhole({ whole: isAll, isWidest }: Matching, asked: readonly Asked[], request: SuggestRequest): boolean {
   const { query = '', tokens_mode: mode = '', tokens_dont_split_query: whole = false } = request
-  if (!isWidest || ids.length >= lookedAt || asked.some(({ field }) => field.kind === 'string')) return false
+  if (!isWidest || !isAll || asked.some(({ field }) => field.kind === 'string')) return false
   if (words(query).length === 1) return true
   return mode !== 'exact' && !whole && piecesOf(request).every((piece) => words(piece).length === 1)
 }
@@ -104,17 +111,20 @@ async function textsOf({ plan, ids }: Matching, asked: readonly Asked[], { engin
   const fields = [...new Set(all.map(({ field }) => field))]
   const [texts, shown] = await Promise.all([
     readTexts(q(time.deadline), ids, all),
-    engine.shows(plan, ids, fields, time.deadline),
+    // Objects are found by the only field where the caller sees it.
+    fields.length === 1 ? null : engine.shows(plan, ids, fields, time.deadline),
   ])
   return texts.flatMap(({ id, place, text }) => {
     const { field } = all[place] as Place
-    return shown.get(field)?.has(id) ? [{ id, field, text }] : []
+    return shown === null || shown.get(field)?.has(id) ? [{ id, field, text }] : []
   })
 }
 
 interface Matching {
   readonly plan: SearchPlan
   readonly ids: readonly number[]
+  /** Whether these are all objects that it found. */
+  readonly whole: boolean
   /** Whether the widest of the searches for the text was possible. */
   readonly isWidest: boolean
 }
@@ -128,8 +138,8 @@ async function matching(
     const search = looked.map(({ string, mode, phrase }) => elementOf(asked, { string, mode, phrase }, request))
     try {
       const { plan } = await compile({ ...searchFor(request, search), limit: lookedAt } as SearchRequest)
-      const ids = await engine.some(plan, time.deadline)
-      return { plan, ids: ids.toSorted((one, other) => one - other), isWidest: index === 0 }
+      const { ids, whole } = await engine.some(plan, time.deadline)
+      return { plan, ids, whole, isWidest: index === 0 }
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'WildcardExpandedToTooManyTerms') throw error
     }

@@ -62,6 +62,9 @@ export function createMemoryEngine(held: Held, db: Queryable): SearchEngine {
       const asked = { plan, all: held.documents }
       return pageOf(plan, found(plan, asked), asked)
     },
+    async best() {
+      throw new Error('this engine knows no best hits among others')
+    },
     async some() {
       throw new Error('this engine knows no hits without an order')
     },

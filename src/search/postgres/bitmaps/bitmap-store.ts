@@ -31,6 +31,13 @@ export interface BitmapStore {
   soon<C extends Column>(table: ObjectTable, wanted: ColumnRequest<C>): Promise<C | null>
   /** A column that is computed from others in memory; null: it cannot be computed. */
   made<C extends Column>(table: ObjectTable, key: string, make: () => Promise<C | null>): Promise<C | null>
+  /** Columns by their keys. Those that are not in memory, or not `good` enough, are read together. */
+  readEach<C extends Column>(
+    table: ObjectTable,
+    keys: readonly string[],
+    good: (column: C) => boolean,
+    read: (missing: readonly string[]) => Promise<ReadonlyMap<string, C>>,
+  ): Promise<ReadonlyMap<string, C>>
   /**
    * Asks for columns that would have helped a search with `large` or fewer matches. Columns that were asked for often enough are
    * read.
@@ -215,6 +222,28 @@ export function createBitmapStore({
       const column = await make()
       if (column) cache.set(name, { column, bytes: bytesOfColumn(column) })
       return column
+    },
+    async readEach<C extends Column>(
+      table: ObjectTable,
+      keys: readonly string[],
+      good: (column: C) => boolean,
+      read: (missing: readonly string[]) => Promise<ReadonlyMap<string, C>>,
+    ): Promise<ReadonlyMap<string, C>> {
+      const known = types.get(table.type)
+      const found = new Map<string, C>()
+      const nameOf = (key: string): string => `${known?.number} ${key}`
+      const isKept = known?.table === table
+      for (const key of keys) {
+        const column = isKept ? (cache.get(nameOf(key))?.column as C | null | undefined) : null
+        if (column && good(column)) found.set(key, column)
+      }
+      const missing = keys.filter((key) => !found.has(key))
+      if (missing.length === 0) return found
+      for (const [key, column] of await read(missing)) {
+        found.set(key, column)
+        if (isKept) cache.set(nameOf(key), { column, bytes: bytesOfColumn(column) })
+      }
+      return found
     },
     want(type, columns, found) {
       const known = types.get(type)

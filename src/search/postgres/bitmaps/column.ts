@@ -55,7 +55,16 @@ export interface OrderColumn {
   readonly places: Uint32Array
 }
 
-export type Column = MatchColumn | NumberColumn | KeyColumn | OrderColumn
+/** Objects that have a lexeme: their positions, ascending. Where they are many, bits take less. */
+export interface PlacesColumn {
+  readonly kind: 'places'
+  readonly places: Uint32Array
+  /** Whether these are all of them: those of a lexeme that very many objects have are not read. */
+  readonly whole: boolean
+}
+export type LexemeColumn = PlacesColumn | MatchColumn
+
+export type Column = MatchColumn | NumberColumn | KeyColumn | OrderColumn | PlacesColumn
 
 export function bytesOfColumn(column: Column): number {
   switch (column.kind) {
@@ -70,6 +79,7 @@ export function bytesOfColumn(column: Column): number {
         (column.lasts === column.firsts ? 0 : column.lasts.byteLength)
       )
     case 'order':
+    case 'places':
       return column.places.byteLength
   }
 }

@@ -109,9 +109,9 @@ export function needsOf(
   }
 }
 
-type Conditions = Pick<Needs, 'matches' | 'ranges' | 'among'>
+export type Conditions = Pick<Needs, 'matches' | 'ranges' | 'among'>
 
-function conditionsOf(where: Clause, context: ConditionContext): Conditions | null {
+export function conditionsOf(where: Clause, context: ConditionContext): Conditions | null {
   const { slots, scope } = context.plan
   const [matches, ranges, among]: [ColumnRequest<MatchColumn>[], Needs['ranges'][number][], Needs['among'][number][]] =
     [[], [], []]
@@ -130,7 +130,7 @@ function conditionsOf(where: Clause, context: ConditionContext): Conditions | nu
 }
 
 /** The conditions that must all hold. */
-function partsOf(clause: Clause): Clause[] {
+export function partsOf(clause: Clause): Clause[] {
   if (clause.is === 'all') return []
   if (clause.is === 'and' || (clause.is === 'or' && clause.of.length === 1)) return clause.of.flatMap(partsOf)
   return [clause]

@@ -28,14 +28,14 @@ const mostShort = 65_535
 
 /** null: there are too many. */
 export async function readTable(db: Queryable, type: number): Promise<ObjectTable | null> {
-  const { rows } = await db.query<{ asOf: number; ids: Buffer | null; shared: Buffer | null; people: Buffer | null }>(
+  const { rows } = await db.query<{ few: boolean; asOf: number } & Record<'ids' | 'shared' | 'people', Buffer | null>>(
     `with state as materialized (
        select ${microseconds('changed_at')} as as_of,
          (select count(*) from (select from search_document where objecttype = $1 limit $2 + 1) d) <= $2
            and (select coalesce(max(id), 0) from search_document) <= $3 as few
        from search_state
      )
-     select state.as_of as "asOf", ids, shared, people from state left join (
+     select few, state.as_of as "asOf", ids, shared, people from state left join (
        select string_agg(int4send(id::int), ''::bytea order by id) as ids,
          string_agg(int4send(access_set), ''::bytea order by id) as shared,
          string_agg(int4send(people_set), ''::bytea order by id) as people
@@ -45,13 +45,14 @@ export async function readTable(db: Queryable, type: number): Promise<ObjectTabl
     'search-column-objects',
   )
   const row = rows[0]
-  if (!row?.ids || !row.shared || !row.people) return null
+  if (!row?.few) return null
+  const none = Buffer.alloc(0)
   return {
     type,
     asOf: row.asOf,
-    ids: new Uint32Array(toNumbers(row.ids).buffer),
-    shared: await setsIn(row.shared),
-    people: await setsIn(row.people),
+    ids: new Uint32Array(toNumbers(row.ids ?? none).buffer),
+    shared: await setsIn(row.shared ?? none),
+    people: await setsIn(row.people ?? none),
   }
 }
 

@@ -64,6 +64,9 @@ export function labelOf(field: SearchField, value: unknown, languages: readonly 
   }
 }
 
+/** Whether no longer value has this label. */
+export const isWholeLabel = (label: string): boolean => label.length < longestLabel
+
 function clip(text: string): string {
   return text.length > longestLabel ? text.slice(0, longestLabel).toWellFormed() : text
 }

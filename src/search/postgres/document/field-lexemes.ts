@@ -34,12 +34,20 @@ const namePlaces = 3
 /** Longer tokens are not offered to wildcards that begin with a star. */
 const longestTerm = 100
 
-/** Whether the whole values of the field are lexemes. For other fields the stored value is compared. */
+/**
+ * Whether the whole values of the field are lexemes: those of columns that results list, and of columns that are prepared for facets.
+ * For other fields the stored value is compared.
+ */
 export function exactByLexeme(field: SearchField): boolean {
   if (field.part) return ['text', 'string', 'l10n'].includes(field.kind) && !field.part.expert
   if (field.kind === 'custom') return field.facet
-  return (field.kind === 'text' || field.kind === 'string') && (field.facet || field.path.length > 0)
+  if (field.kind === 'l10n') return field.listed
+  return ['text', 'string'].includes(field.kind) && (field.facet || field.listed || field.path.length > 0)
 }
+
+/** Whether each text of the localized values is a lexeme, together with its language. */
+export const exactByLanguage = (field: SearchField): boolean =>
+  field.kind === 'l10n' && field.part === null && exactByLexeme(field)
 
 export function fieldLexemes(draft: Draft, field: SearchField, value: unknown, row: LexemeSet | null): void {
   const { lexemes, context } = draft
@@ -85,7 +93,12 @@ export function fieldLexemes(draft: Draft, field: SearchField, value: unknown, r
       add(hasValue(code))
       addGeometries(draft, field, value)
   }
-  if (exactByLexeme(field)) {
+  if (exactByLanguage(field)) {
+    for (const [language, text] of Object.entries(value as Localized)) {
+      const whole = labelOf(field, { und: text }, [])
+      if (whole !== null) add(exactValue(languageCode(code, language, context.languages), whole))
+    }
+  } else if (exactByLexeme(field)) {
     const label = labelOf(field, value, context.languages)
     if (label !== null) add(exactValue(code, label))
     // A member or file field has no stored column that could be compared.

@@ -17,7 +17,7 @@ import { createTerms } from './terms.ts'
 import * as tombstones from './tombstones.ts'
 
 /** To be incremented when documents are built differently, so that existing ones are built again. */
-const documentsVersion = 11
+const documentsVersion = 12
 
 /** The version of the document builder: the versions of our code and of ICU, on which sort keys depend. */
 export const builderOf = (icu: string): string => `${documentsVersion} ${icu}`

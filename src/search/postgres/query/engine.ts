@@ -12,6 +12,14 @@ import type { Db, Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder, yieldIfDue } from '../../../platform/process/cooperative-yield.ts'
 import { type FacetCounts, noCounts, type SearchEngine, type SearchOutcome, type SearchPlan } from '../../plan/plan.ts'
 import type { BitmapStore } from '../bitmaps/bitmap-store.ts'
+import {
+  bestOf,
+  quickCountEach,
+  quickCounts,
+  quickMatches,
+  quickTerms,
+  type TermSearch,
+} from '../bitmaps/quick-terms.ts'
 import { createBitmapSearch } from '../bitmaps/search.ts'
 import { momentSql, readMoment } from '../index/store.ts'
 import { lexicalSettings } from '../lexical.ts'
@@ -33,7 +41,7 @@ import { runMeasure } from './statements/measures.ts'
 import { readShown } from './statements/shown.ts'
 import * as statements from './statements/statements.ts'
 import { countTerms, findTerms, frequent, knownAmong, withTerm } from './statements/terms.ts'
-import { expandWildcards } from './words/wildcards.ts'
+import { expandWildcards, noExpansions } from './words/wildcards.ts'
 
 export interface PostgresEngineDeps {
   readonly db: Db
@@ -63,6 +71,8 @@ const farOffset = 1000
 const columnGain = 15
 /** The same for orders and facets through links, which ask something else for each match. */
 const linkGain = 150
+/** The number of best hits among which some objects are looked for. */
+const mostFitting = 1000
 
 const byId: SearchPlan['sort'] = [{ field: { by: 'id' }, descending: false }]
 
@@ -263,23 +273,24 @@ export function createPostgresEngine({
     return { count: counted.count, facets, ranges }
   }
 
-  /** Prepares the search for many terms, one after the other. */
-  async function prepareTerms(given: SearchPlan, deadline: Deadline) {
+  /** Prepares the search for many terms, one after the other. Patterns of it, if it has some, are left open. */
+  async function prepareTerms(given: SearchPlan, deadline: Deadline): Promise<TermSearch> {
     const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
     const databases = { db: db.within(deadline), lexical: lexical.within(deadline) }
-    const expansions = await expandWildcards(databases, asked)
     const planWith = (known: LinkedObjects): PostgresPlan => ({
       ...asked,
       fieldVisibility: fieldVisibilityWith(asked.fieldVisibility, known),
     })
     // The linked objects differ for each term, so they are not looked up with the placeholder.
     const byTerm = (known: LinkedObjects): LinkedObjects => ({ ...known, find: () => null })
+    const moment = () => momentOf(given)
     const linked = await findLinked(
-      { db: databases.lexical, known: linkedAnswers, accessSets, moment: () => momentOf(given) },
+      { db: databases.lexical, known: linkedAnswers, accessSets, moment },
       asked.fieldVisibility,
-      (known) => statements.compileAll(databases.lexical, planWith(known), expansions, byTerm(known)),
+      (known) => statements.compileAll(databases.lexical, planWith(known), noExpansions, byTerm(known)),
     )
-    return { target: databases.lexical, context: { plan: planWith(linked), expansions, linked: byTerm(linked) } }
+    const context = { plan: planWith(linked), expansions: noExpansions, linked: byTerm(linked) }
+    return { context, plain: databases.db, lexical: databases.lexical, moment }
   }
 
   const engine: PostgresEngine = {
@@ -311,9 +322,24 @@ export function createPostgresEngine({
       if (hits.length >= farOffset && hits.length === plan.limit) sortIndexes.wanted(plan)
       return hits
     },
+    async best(asked, among, deadline) {
+      const search = await prepareTerms(asked, deadline)
+      const found = await quickMatches(bitmaps, search, { most: Number.POSITIVE_INFINITY, all: true })
+      if (found) {
+        const ids = among ? found.ids.filter((id) => among.has(id)) : found.ids
+        return (await bestOf(search, ids, found.words)).map(({ id }) => id)
+      }
+      const hits = await engine.page({ ...asked, limit: among ? mostFitting : asked.limit }, deadline)
+      const ids = hits.map(({ id }) => id)
+      return among ? ids.filter((id) => among.has(id)).slice(0, asked.limit) : ids
+    },
     async some(asked, deadline) {
+      const { limit } = asked
+      const found = await quickMatches(bitmaps, await prepareTerms(asked, deadline), { most: limit, all: false })
+      if (found) return found
       const { first, target } = await prepare({ ...asked, sort: byId }, deadline)
-      return first.where === null ? [] : statements.readSome(target, first)
+      const ids = first.where === null ? [] : await statements.readSome(target, first)
+      return { ids, whole: ids.length < limit }
     },
     async measure(asked, measure, deadline) {
       const { first, target } = await prepare({ ...asked, aggregations: [], sort: byId }, deadline)
@@ -321,15 +347,21 @@ export function createPostgresEngine({
     },
     shows: (plan, ids, fields, deadline) => readShown(db.within(deadline), plan, ids, fields),
     async terms(given, query, deadline) {
-      const known = query.source.is === 'dictionary' ? kept.knownTerms(given) : new Map<string, number>()
-      const { context, target } = await prepareTerms(given, deadline)
-      const found = await findTerms(target, context, query, knownAmong(known, query.source))
-      if (query.source.is === 'dictionary') kept.keepTerms(given, found.terms)
+      const known = kept.knownTerms(given)
+      const search = await prepareTerms(given, deadline)
+      const found =
+        (await quickTerms(bitmaps, search, query, known)) ??
+        (await findTerms(search.lexical, search.context, query, knownAmong(known, query.source)))
+      kept.keepTerms(given, found.terms)
       return found
     },
     async counts(given, placeholder, terms, deadline) {
       const counts = new Map(terms.flatMap(({ term, about, exact }) => (exact ? [[term, about]] : [])))
-      const rare = terms.filter(({ about, exact }) => about < frequent && !exact).map(({ term }) => term)
+      const open = terms.filter(({ exact }) => !exact).map(({ term }) => term)
+      const search = await prepareTerms(given, deadline)
+      for (const [term, count] of await quickCounts(bitmaps, search, placeholder, open)) counts.set(term, count)
+      const left = terms.filter(({ term }) => !counts.has(term))
+      const rare = left.filter(({ about }) => about < frequent).map(({ term }) => term)
       const within = async (work: Promise<Iterable<readonly [string, number]>>): Promise<void> => {
         try {
           for (const [term, count] of await work) counts.set(term, count)
@@ -337,15 +369,12 @@ export function createPostgresEngine({
           if (!deadline.over) throw error
         }
       }
-      const countRare = async () => {
-        const { context, target } = await prepareTerms(given, deadline)
-        return countTerms(target, context, placeholder, rare)
-      }
+      const countRare = () => countTerms(search.lexical, search.context, placeholder, rare)
       const countOne = async (term: string) => {
         const { count } = await engine.search(withTerm(given, placeholder, term), deadline)
         return [[term, count]] as const
       }
-      const many = terms.filter(({ about }) => about >= frequent)
+      const many = left.filter(({ about }) => about >= frequent)
       await Promise.all([
         ...(rare.length > 0 ? [within(countRare())] : []),
         ...many.map(({ term }) => within(countOne(term))),
@@ -357,9 +386,14 @@ export function createPostgresEngine({
       return counts
     },
     async countEach(asked, clauses, deadline) {
-      const ranges = { kind: 'ranges', name: '', clauses } as const
+      const counts = await quickCountEach(bitmaps, await prepareTerms(asked, deadline), clauses)
+      const left = clauses.filter((_, index) => counts[index] === null)
+      if (left.length === 0) return counts.map((count) => count ?? 0)
+      const ranges = { kind: 'ranges', name: '', clauses: left } as const
       const { first, target } = await prepare({ ...asked, aggregations: [ranges], limit: 0 }, deadline)
-      return first.where === null ? clauses.map(() => 0) : statements.runRanges(target, first, ranges)
+      const rest = first.where === null ? [] : await statements.runRanges(target, first, ranges)
+      const counted = new Map(left.map((clause, index) => [clause, rest[index] ?? 0]))
+      return clauses.map((clause, index) => counts[index] ?? counted.get(clause) ?? 0)
     },
     async collect(asked, into, deadline) {
       const { first, target } = await prepare({ ...asked, moment: null }, deadline)

@@ -82,6 +82,13 @@ export function clauseSql(clause: Clause, alias: string, context: ConditionConte
   return expression(compile(clause, place, context), place, context)
 }
 
+/** A clause as lexemes alone. `none`: it cannot match; null: it is more than that. */
+export function clauseNode(clause: Clause, context: ConditionContext): Node | 'none' | null {
+  const condition = compile(clause, ofDocuments('d'), context)
+  if (condition.never) return 'none'
+  return condition.sql === null ? condition.node : null
+}
+
 /** The lexemes by which a text clause finds objects. The score is computed from them. */
 export function scoreNode(clause: Clause, context: ConditionContext): Node | null {
   return clause.is === 'text' ? textNode(clause, textContext(context)) : null

@@ -56,7 +56,7 @@ function pathsOf(field: SearchField, languages: readonly string[] | null): reado
 }
 
 /** A value that jsonb cannot hold cannot be stored either. */
-function isStorable(value: string): boolean {
+export function isStorable(value: string): boolean {
   return !value.includes('\0') && value.isWellFormed()
 }
 

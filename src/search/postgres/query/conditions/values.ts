@@ -3,8 +3,8 @@ import type { Rectangle } from '../../../geo/rectangles.ts'
 import { likeOf } from '../../../like-pattern.ts'
 import type { SearchField } from '../../../plan/fields.ts'
 import type { Clause, MomentRange } from '../../../plan/plan.ts'
-import { labelOf } from '../../document/facets.ts'
-import { exactByLexeme } from '../../document/field-lexemes.ts'
+import { isWholeLabel, labelOf } from '../../document/facets.ts'
+import { exactByLanguage, exactByLexeme } from '../../document/field-lexemes.ts'
 import {
   dateEnd,
   dateStart,
@@ -21,11 +21,11 @@ import { accessSql, visibilityNode, whereSeen } from '../access/visibility.ts'
 import { type Condition, never, ofNode, ofSql } from '../sql/conditions.ts'
 import { documentSql, type Sql } from '../sql/of-document.ts'
 import { allOf, anyOf, lexeme, type Node } from '../sql/tsquery.ts'
-import { linkNode } from '../words/sources.ts'
+import { codesOf, linkNode } from '../words/sources.ts'
 import { textNode } from '../words/text.ts'
 import { type ConditionContext, textContext, whereVisible } from './context.ts'
 import { cellsNode } from './geo.ts'
-import { storedPatternSql, storedValueSql } from './stored-values.ts'
+import { isStorable, storedPatternSql, storedValueSql } from './stored-values.ts'
 
 /** Whether a document, or a row, has at most one value of the field. */
 export function isSingle({ path, part }: SearchField, { rows }: RowScope): boolean {
@@ -53,15 +53,24 @@ export function valueCondition(
     const nodes = ids.map((id) => lexeme(exactValue(field.code, id)))
     return whereVisible(field, anyOf(under ? [...nodes, under] : nodes), context)
   }
-  if (exactByLexeme(field)) {
+  // All languages that are not configured share their lexemes.
+  const isOfConfigured = languages?.every((language) => context.plan.languages.includes(language)) ?? true
+  if (exactByLexeme(field) && (isOfConfigured || !exactByLanguage(field))) {
     // A label may be cut; then the stored value decides.
     const labels = (values as readonly string[]).map((value) => labelOf(field, asStored(field, value), []))
-    const known = labels.filter((label) => label !== null)
+    const known = labels.filter((label) => label !== null).filter(isStorable)
+    const codes = exactByLanguage(field) ? codesOf(field, languages, context.plan.languages) : [field.code]
     const exact =
       known.length === 0
         ? never
-        : whereVisible(field, anyOf(known.map((label) => lexeme(exactValue(field.code, label)))), context)
-    if (place.rows || field.part || labels.every((label, index) => label === values[index])) return exact
+        : whereVisible(
+            field,
+            anyOf(codes.flatMap((code) => known.map((label) => lexeme(exactValue(code, label))))),
+            context,
+          )
+    const isWhole = (label: string | null, index: number): boolean =>
+      label === values[index] && (label === null || isWholeLabel(label))
+    if (place.rows || field.part || labels.every(isWhole)) return exact
   }
   return storedValueCondition(field, values as readonly string[], languages, place, context)
 }

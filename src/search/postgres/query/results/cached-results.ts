@@ -55,6 +55,7 @@ const changed = { base: 20, perMatches: 30, most: 1500 }
 const mostTerms = 5000
 const bytesOfTerm = 150
 const noTerms: ReadonlyMap<string, number> = new Map()
+const noPage: CachedResult<string> = { value: '[]', asOf: Number.POSITIVE_INFINITY, lookedUp: '', bytes: 0 }
 const termsKey = (plan: SearchPlan): string => `terms ${countsKey(plan)}`
 
 export interface CachedResultsDeps {
@@ -126,8 +127,9 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
     /** The whole result, if the index has not changed since. */
     async current(plan: SearchPlan): Promise<SearchOutcome | null> {
       const counts = cache.get<Counts>(countsKey(plan))
-      const page = counts && keptPage(plan)
-      if (!counts || !page) return null
+      if (!counts) return null
+      const page = plan.limit === 0 ? noPage : keptPage(plan)
+      if (!page) return null
       const now = await momentOf(plan)
       return counts.asOf >= now && page.asOf >= now ? { ...counts.value, hits: hitsOf(page) } : null
     },

@@ -46,7 +46,7 @@ export function sourcesOf(target: TextTarget, context: SourceContext): Source[] 
 function columnSources(field: SearchField, languages: readonly string[] | null, context: SourceContext): Source[] {
   const visibility = context.fieldVisibility.column(field)
   if (visibility === 'never') return []
-  return codesOf(field, languages, context).map((code): Source => {
+  return codesOf(field, languages, context.languages).map((code): Source => {
     const write: Writer = (word) => columnWord(code, word)
     return (asked) => {
       const own = asked(write)
@@ -187,7 +187,12 @@ export function asksTitles({ field }: TextTarget, { types }: SourceContext): boo
   return field ? field.kind === 'link' : types.some(({ fulltext }) => fulltext.links.length > 0)
 }
 
-function codesOf(field: SearchField, languages: readonly string[] | null, context: SourceContext): string[] {
+/** The names of the column in lexemes, for some languages (null: all) out of those that are configured. */
+export function codesOf(
+  field: SearchField,
+  languages: readonly string[] | null,
+  configured: readonly string[],
+): string[] {
   switch (field.kind) {
     case 'text':
     case 'string':
@@ -197,10 +202,12 @@ function codesOf(field: SearchField, languages: readonly string[] | null, contex
     case 'l10n':
     case 'date': {
       if (languages === null) {
-        const own = context.languages.map((language) => languageCode(field.code, language, context.languages))
-        return [...own, otherLanguages(field.code)]
+        return [
+          ...configured.map((language) => languageCode(field.code, language, configured)),
+          otherLanguages(field.code),
+        ]
       }
-      return [...new Set(languages.map((language) => languageCode(field.code, language, context.languages)))]
+      return [...new Set(languages.map((language) => languageCode(field.code, language, configured)))]
     }
     default:
       return []

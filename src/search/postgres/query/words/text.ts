@@ -23,6 +23,8 @@ export interface Expansions {
   terms(dictionary: number, pattern: Pattern): readonly string[]
   /** All results as a text, for cache keys. */
   found(): string
+  /** Whether beginnings of words, which the index answers by itself, are expanded too. */
+  readonly ofBeginnings?: boolean
 }
 
 export interface TextContext extends SourceContext {
@@ -179,7 +181,8 @@ function unitNode(unit: string | Pattern, dictionary: number, write: Writer, con
   const [first, second] = unit.parts
   if (first && 'literal' in first) {
     if (unit.parts.length === 1) return lexeme(write(first.literal))
-    if (unit.parts.length === 2 && second && 'wildcard' in second && second.wildcard === '*') {
+    const isBeginning = unit.parts.length === 2 && second && 'wildcard' in second && second.wildcard === '*'
+    if (isBeginning && !context.expansions.ofBeginnings) {
       return prefix(write(first.literal))
     }
   }

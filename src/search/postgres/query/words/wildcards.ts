@@ -13,7 +13,7 @@ import type { Expansions } from './text.ts'
 /** The highest number of terms that one pattern may match. */
 const mostTerms = 1024
 
-const noExpansions: Expansions = { terms: () => [], found: () => '' }
+export const noExpansions: Expansions = { terms: () => [], found: () => '' }
 
 interface Wanted {
   readonly dictionary: number
@@ -94,7 +94,16 @@ async function lookUp(
   return (await lexical.query<TermRow>(sql, values)).rows
 }
 
-function wantedBy(plan: SearchPlan): Wanted[] {
+/** A pattern of a plan, in the form for `like`; `dictionary`: 0 for words, else the id of a `string` column. */
+export interface PlanPattern {
+  readonly dictionary: number
+  readonly like: string
+}
+
+/** All patterns of a plan, beginnings too. */
+export const patternsOf = (plan: SearchPlan): readonly PlanPattern[] => wantedBy(plan, isUsable)
+
+function wantedBy(plan: SearchPlan, isWanted = needsDictionary): Wanted[] {
   const wanted = new Map<string, Wanted>()
   const typesOf = ({ objecttypes }: SearchScope) =>
     (objecttypes ?? [...plan.fields.types.keys()]).flatMap((id) => plan.fields.types.get(id) ?? [])
@@ -133,7 +142,7 @@ function wantedBy(plan: SearchPlan): Wanted[] {
     }
 
     function add(dictionary: number, pattern: Pattern, targets: readonly TextTarget[]): void {
-      if (!needsDictionary(pattern)) return
+      if (!isWanted(pattern)) return
       const like = likeOf(pattern)
       const key = keyOf(dictionary, like)
       const known = wanted.get(key) ?? { dictionary, like, places: [] }
@@ -142,6 +151,8 @@ function wantedBy(plan: SearchPlan): Wanted[] {
     }
   }
 }
+
+const isUsable = ({ parts }: Pattern): boolean => parts.some((part) => 'literal' in part)
 
 /** Wildcards alone are ignored; the index itself looks up a plain word, and one that ends with a star. */
 function needsDictionary({ parts }: Pattern): boolean {

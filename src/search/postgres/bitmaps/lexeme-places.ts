@@ -1,0 +1,79 @@
+/** Which objects of a type have each of some lexemes. */
+import type { Queryable } from '../../../platform/postgres/db.ts'
+import { createYielder } from '../../../platform/process/cooperative-yield.ts'
+import { lexeme, tsquery } from '../query/sql/tsquery.ts'
+import type { BitmapStore } from './bitmap-store.ts'
+import { type LexemeColumn, newBits, type ObjectTable, placeOf, setBit } from './column.ts'
+
+/** The highest number of lexemes that one statement looks up. */
+const mostAtOnce = 500
+const keyBeginning = 'lexeme '
+
+export interface FoundPlaces {
+  readonly columns: ReadonlyMap<string, LexemeColumn>
+  /** Whether some were read just now. */
+  readonly fresh: boolean
+}
+
+/**
+ * By lexeme. `most`: the number of objects beyond which the rest of them is not read; so many are enough for whoever asks.
+ *
+ * A document that has not changed since the moment of the table has the lexemes that it had then, whenever they are read.
+ */
+export async function placesOf(
+  bitmaps: BitmapStore,
+  db: Queryable,
+  table: ObjectTable,
+  { lexemes, most }: { readonly lexemes: Iterable<string>; readonly most: number },
+): Promise<FoundPlaces> {
+  const keys = Array.from(lexemes, (text) => keyBeginning + text)
+  const good = (column: LexemeColumn): boolean =>
+    column.kind === 'matches' || column.whole || column.places.length >= most
+  let fresh = false
+  const found = await bitmaps.readEach(table, keys, good, async (missing) => {
+    fresh = true
+    const all = new Map<string, LexemeColumn>()
+    for (let start = 0; start < missing.length; start += mostAtOnce) {
+      await readPlaces(db, table, { keys: missing.slice(start, start + mostAtOnce), most }, all)
+    }
+    return all
+  })
+  return { columns: new Map([...found].map(([key, column]) => [key.slice(keyBeginning.length), column])), fresh }
+}
+
+async function readPlaces(
+  db: Queryable,
+  { type, ids }: ObjectTable,
+  { keys, most }: { readonly keys: readonly string[]; readonly most: number },
+  into: Map<string, LexemeColumn>,
+): Promise<void> {
+  const queries = keys.map((key) => tsquery(lexeme(key.slice(keyBeginning.length))))
+  const { rows } = await db.query<{ n: number; ids: Buffer }>(
+    `select w.n::int as n, m.ids from unnest($1::text[]) with ordinality w(query, n) cross join lateral (
+       select string_agg(int4send(f.id::int), ''::bytea) as ids from (
+         select d.id from search_document d
+         where d.lexemes @@ w.query::tsquery and d.objecttype = $2 and not d.deleted limit $3) f) m
+     where m.ids is not null`,
+    [queries, type, most + 1],
+    'search-lexeme-places',
+  )
+  const yielder = createYielder()
+  for (const key of keys) into.set(key, { kind: 'places', places: new Uint32Array(0), whole: true })
+  for (const { n, ids: read } of rows) {
+    const places = new Uint32Array(read.length / 4)
+    let count = 0
+    for (let at = 0; at < read.length; at += 4) {
+      const place = placeOf(ids, read.readInt32BE(at))
+      if (place !== -1) places[count++] = place
+    }
+    into.set(keys[n - 1] as string, columnOf(places.subarray(0, count), ids.length, places.length <= most))
+    if (yielder.due()) await yielder.yield()
+  }
+}
+
+function columnOf(places: Uint32Array, objects: number, whole: boolean): LexemeColumn {
+  if (!whole || places.length < objects / 32) return { kind: 'places', places: places.slice().sort(), whole }
+  const bits = newBits(objects)
+  for (const place of places) setBit(bits, place)
+  return { kind: 'matches', bits }
+}

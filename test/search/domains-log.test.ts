@@ -245,7 +245,7 @@ test('what an index does not find is refused of events', async () => {
     `insert into event (type, pollable, at) select 'FRONTEND_INFO', false, now() from generate_series(1, 20000)`,
   )
   for (const [condition, index] of [
-    [kind.words('t', `record_words('POOL_INSERT')`), 'event_words_idx'],
+    [kind.words.find('t', `record_words('POOL_INSERT')`), 'event_words_idx'],
     ['t.user_id = any($1::bigint[])', 'event_user_idx'],
     ['t.object_id = any($1::bigint[])', 'event_record_idx'],
     ['t.system_object_id = any($1::bigint[])', 'event_object_idx'],

@@ -439,7 +439,7 @@ test('words of collections and users are found by an index', async () => {
   for (const kind of [domains.collection?.[0], domains.user?.[0]]) {
     assert.ok(kind?.words)
     assert.match(
-      await plan(kind.table, kind.words('t', `record_words('bears')`)),
+      await plan(kind.table, kind.words.find('t', `record_words('bears')`)),
       new RegExp(`${kind.basetype}_words_idx`),
     )
   }

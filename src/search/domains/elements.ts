@@ -102,8 +102,8 @@ function inCondition(element: Fields, place: string, context: ElementContext): s
 }
 
 /** The text in one language as a field of its own. */
-function inLanguage({ name, sql }: SourceField, language: string, bind: Bind): SourceField {
-  return { name, kind: 'text', list: false, sql: `(${sql} ->> ${bind(language)}::text)` }
+function inLanguage({ name, sql, empty }: SourceField, language: string, bind: Bind): SourceField {
+  return { name, kind: 'text', list: false, sql: `(${sql} ->> ${bind(language)}::text)`, empty, different: null }
 }
 
 function emptyCondition({ kind, list, sql }: SourceField): string {
@@ -148,7 +148,7 @@ function valuesCondition(
     }
     case 'text': {
       const texts = each(textOf, 'a string')
-      return `(${indexed(texts, context)}${oneOf(texts, 'text')})`
+      return `(${field.different === null ? indexed(texts, context) : ''}${oneOf(texts, 'text')})`
     }
   }
 }
@@ -162,7 +162,7 @@ const mostLookedUp = 200
  */
 function indexed(values: readonly string[], { source: { words }, bind }: ElementContext): string {
   if (words === null || values.length > mostLookedUp) return ''
-  return `${any(values.map((value) => words(`record_words(${bind(value)}::text)`)))} and `
+  return `${any(values.map((value) => words.find(`record_words(${bind(value)}::text)`)))} and `
 }
 
 const typed =

@@ -57,13 +57,15 @@ const row = 't'
 
 function sourceOf(kind: RecordKind, all: readonly RecordKind[], access: RecordAccess): Source {
   const { basetype, table, order, words, large = false } = kind
+  // Together with others a record has its basetype as a text, too, which is in no index.
+  const indexed = (sent: string) => (all.length > 1 ? `array_remove(${sent}, '${basetype}')` : sent)
   return {
     basetype,
     sql: `from ${table} ${row} where ${access.condition}`,
     id: `${row}.id`,
     fields: fieldsOf(kind, all, access),
     order,
-    words: words && { find: (sent) => words.find(row, sent), whole: wholeSql(kind, access, words.whole(row)) },
+    words: words && { find: (sent) => words.find(row, indexed(sent)), whole: wholeSql(kind, access, words.whole(row)) },
     large,
   }
 }

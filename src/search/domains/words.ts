@@ -54,9 +54,9 @@ function sequence(words: string | readonly string[]): string {
   return `(^|${separator})${escaped.join(`${separator}+`)}($|${separator})`
 }
 
-/** The words of a text in order; null: they are not plain, so that other spellings have to be known. */
+/** The words of a text in order; null: there is none, or other spellings have to be known. */
 function plainWords(text: string): readonly string[] | null {
   if (!/^[\x00-\x7f]*$/.test(text)) return null
   const words = text.toLowerCase().match(/[a-z0-9&%$]+/g) ?? []
-  return words.some(({ length }) => length >= longestWord) ? null : words
+  return words.length === 0 || words.some(({ length }) => length >= longestWord) ? null : words
 }

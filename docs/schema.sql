@@ -361,13 +361,13 @@ create table event (
   inert boolean not null default false,
   constraint event_pkey PRIMARY KEY (id)
 );
-CREATE INDEX event_at_idx ON public.event USING brin (at) WITH (pages_per_range='32');
-CREATE INDEX event_basetype_idx ON public.event USING btree (basetype) WHERE (basetype IS NOT NULL);
+CREATE INDEX event_at_idx ON public.event USING btree (at);
+CREATE INDEX event_basetype_idx ON public.event USING btree (basetype COLLATE "C") WHERE (basetype IS NOT NULL);
 CREATE INDEX event_object_idx ON public.event USING btree (system_object_id) WHERE (system_object_id IS NOT NULL);
-CREATE INDEX event_objecttype_idx ON public.event USING btree (objecttype) WHERE (objecttype IS NOT NULL);
+CREATE INDEX event_objecttype_idx ON public.event USING btree (objecttype COLLATE "C") WHERE (objecttype IS NOT NULL);
 CREATE INDEX event_pollable_idx ON public.event USING btree (id) WHERE pollable;
 CREATE INDEX event_record_idx ON public.event USING btree (object_id) WHERE (object_id IS NOT NULL);
-CREATE INDEX event_type_idx ON public.event USING btree (type);
+CREATE INDEX event_type_idx ON public.event USING btree (type COLLATE "C");
 CREATE INDEX event_user_idx ON public.event USING btree (user_id) WHERE (user_id IS NOT NULL);
 CREATE INDEX event_words_idx ON public.event USING gin (event_words(type, schema, basetype, objecttype, user_displayname, remote_addr, info));
 

@@ -4,3 +4,7 @@
 create index event_type_idx on event (type collate "C");
 create index event_basetype_idx on event (basetype collate "C") where basetype is not null;
 create index event_objecttype_idx on event (objecttype collate "C") where objecttype is not null;
+
+-- The order of events by time, for a page of the latest ones: the ranges that there were have no order.
+drop index event_at_idx;
+create index event_at_idx on event (at);

@@ -71,8 +71,8 @@ export function manyUsersReadable(principals: string, userId: string): string {
 
 function userReadableBy(principals: string, userId: string, isMember: (groups: string) => string): string {
   const granted = (what: string) => `array(select ${what} from "group" g where ${grantCondition('g.acl', principals)})`
-  return `(t.id = ${userId} or ${readableCondition(principals, userId)}
-    or t.type = any(${granted('unnest(g.member_types)')}) or ${isMember(granted('g.id'))})`
+  return `(t.id = ${userId} or ${isMember(granted('g.id'))} or t.type = any(${granted('unnest(g.member_types)')})
+    or ${readableCondition(principals, userId)})`
 }
 
 /** Whether the actor may read all users: with `system.user`, unless its parameter `read` is false. */

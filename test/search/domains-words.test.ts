@@ -104,8 +104,9 @@ async function planOf(type: 'event' | 'user', element: object): Promise<string> 
     bind,
   )
   assert.ok(source)
-  const condition = elementsCondition([element], 'search', { source, bind, zone: 'UTC', depth: 0 } as never)
-  const [sql, values] = parameters.statement(`explain select t.id ${source.sql} and ${condition}`)
+  const context = { source, bind, zone: 'UTC', depth: 0, onTexts: () => {} } as never
+  const condition = elementsCondition([element], 'search', context)
+  const [sql, values] = parameters.statement(`explain select t.id from ${source.table} t where ${condition}`)
   const { rows } = await svc.db.transaction(async (tx) => {
     await tx.query(`select set_config('enable_seqscan', 'off', true)`)
     return tx.query<Json>(sql, values)

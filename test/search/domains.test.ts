@@ -325,8 +325,8 @@ test('what the caller may not see of a record does not count', async () => {
   assert.deepEqual(await people(reader, text('quartz')), [])
   for (const element of [oneOf('_basetype', 'group'), text('group'), text('Group', { fields: ['_basetype'] })])
     assert.deepEqual(
-      (await people(reader, element)).filter(([basetype]) => basetype === 'group'),
-      (await people(reader, [])).filter(([basetype]) => basetype === 'group'),
+      (await people(reader, element)).filter(([basetype]: string[]) => basetype === 'group'),
+      (await people(reader, [])).filter(([basetype]: string[]) => basetype === 'group'),
     )
   assert.deepEqual(await people(reader, [text('user zoo')]), [['user', ids.editor]])
   assert.deepEqual(await people(root, text('quartz')), [['user', ids.editor]])

@@ -72,26 +72,29 @@ function facet(name: string, entry: Fields, { source, bind, languages }: FacetCo
 }
 
 /**
- * SQL: the values of each aggregation with their counts, as columns `a0`, `a1`, … The rows `found` have the values as `f0`, `f1`, …,
- * and `basetype` and `id`.
+ * SQL: `term` and `count` of the values of an aggregation. The rows `found` have the values of it as `value`, and `basetype` and `id`. A
+ * record counts once for a value that it has twice.
  */
-export function facetColumns(facets: readonly Facet[], parameters: Parameters): readonly string[] {
-  return facets.map(({ limit, offset, order, list }, index) => {
-    const value = `f${index}`
-    // A record counts once for a value that it has twice. In the order of code points, values are told apart in half the time.
-    const terms = list
-      ? `select term, count(*) from (select distinct found.basetype, found.id, term collate "C" as term
-        from found cross join lateral unnest(found.${value}) as term where term is not null) as each group by term`
-      : `select ${value} collate "C" as term, count(*) from found where ${value} is not null group by 1`
-    return `(with terms as materialized (${terms})
-      select jsonb_build_object('count', (select count(*) from terms), 'terms', coalesce((
-        select jsonb_agg(jsonb_build_object('term', term, 'count', count) order by place) from (
-          select term, count, row_number() over (order by ${order}) as place from terms
-          order by ${order} limit ${parameters.add(limit)} offset ${parameters.add(offset)}) as page), '[]'))) as a${index}`
-  })
+export function termsOf({ list }: Facet, value: string): string {
+  return list
+    ? `select term, count(*) from (select distinct found.basetype, found.id, term ${byCodePoints} as term
+      from found cross join lateral unnest(found.${value}) as term where term is not null) as each group by term`
+    : `select ${value} ${byCodePoints} as term, count(*) from found where ${value} is not null group by 1`
 }
 
-/** Their answers. */
+/** Values are told apart in half the time that their order in a language takes. */
+export const byCodePoints = 'collate "C"'
+
+/** SQL: the answer of an aggregation, given its `termsOf`. */
+export function facetSql({ limit, offset, order }: Facet, terms: string, parameters: Parameters): string {
+  return `(with terms as materialized (${terms})
+    select jsonb_build_object('count', (select count(*) from terms), 'terms', coalesce((
+      select jsonb_agg(jsonb_build_object('term', term, 'count', count) order by place) from (
+        select term, count, row_number() over (order by ${order}) as place from terms
+        order by ${order} limit ${parameters.add(limit)} offset ${parameters.add(offset)}) as page), '[]')))`
+}
+
+/** The answers of all aggregations, from a row that has them as `a0`, `a1`, … */
 export function facetAnswers(
   facets: readonly Facet[],
   row: Readonly<Record<string, unknown>>,

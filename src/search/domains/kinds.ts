@@ -207,7 +207,7 @@ const event: RecordKind = {
   fields: [
     field('event._id', 'id', 'id'),
     repeated('event.type', 'type'),
-    field('event.timestamp', 'date', 'at'),
+    { ...field('event.timestamp', 'date', 'at'), ordered: true },
     field('event.pollable', 'boolean', 'pollable'),
     field('event.schema', 'text', 'schema'),
     repeated('event.basetype', 'basetype'),

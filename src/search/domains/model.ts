@@ -25,6 +25,8 @@ export interface RecordField {
   readonly audience?: Audience
   /** Few different texts stand in many records, and an index has them in order (a column without `audience`). */
   readonly repeats?: true
+  /** Each record has a value, and an index has the order of them. */
+  readonly ordered?: true
   /** SQL of the value, for the row `t`. */
   readonly sql: (t: string) => string
 }

@@ -57,7 +57,7 @@ function keyOf(
   if (field.list) throw notAllowed(name, 'sort')
   const direction = descending ? 'desc' : 'asc'
   // It is never null, so an index has it in this order.
-  if (field.sql === source.id && !together) return { value: field.sql, order: direction }
+  if ((field.sql === source.id || field.ordered) && !together) return { value: field.sql, order: direction }
   const first = language === null ? languages : [language, ...languages]
   const value = field.kind === 'l10n' ? preferredText(field.sql, first, bind) : field.sql
   const collation = field.kind === 'l10n' || field.kind === 'text' ? 'collate "und-x-icu" ' : ''

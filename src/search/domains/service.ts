@@ -20,7 +20,14 @@ import { domains } from './kinds.ts'
 import { type Bind, type DomainName, domainNames, type RecordKeepers, type RecordKind } from './model.ts'
 import { orderOf } from './order.ts'
 import { sourcesOf } from './source.ts'
-import { countStatement, type Matching, pageStatement, type RecordPlan, wholeStatement } from './statements.ts'
+import {
+  countStatement,
+  firstStatement,
+  type Matching,
+  pageStatement,
+  type RecordPlan,
+  wholeStatement,
+} from './statements.ts'
 
 export interface RecordSearchDeps {
   readonly db: Db
@@ -40,7 +47,10 @@ export type RecordSearch = ReturnType<typeof createRecordSearch>
 interface Plan extends RecordPlan {
   /** Whether the condition looks at the texts of records, which takes the most time. */
   readonly readsTexts: boolean
+  /** Whether the order is that of the ids, which an index has. */
   readonly byId: boolean
+  /** Whether there may be millions of records. */
+  readonly large: boolean
   readonly facets: readonly Facet[]
   readonly language: string
   readonly format: string
@@ -51,6 +61,9 @@ interface Found {
   readonly hits: readonly RecordHit[]
   readonly aggregations: Record<string, unknown>
 }
+
+/** The number of records that are looked at before all matching ones are put in order. */
+const firstRecords = 2000
 
 export function createRecordSearch({ db, heavyRequests, languages, keepers }: RecordSearchDeps) {
   async function compile(actor: Actor, request: Fields, kinds: readonly RecordKind[]): Promise<Plan> {
@@ -63,15 +76,21 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
     const first = asked.filter((language) => languages().includes(language))
     const preferred = [...first, ...languages().filter((language) => !first.includes(language))]
     const together = sources.length > 1
+    let readsTexts = false
+    const onTexts = (): void => {
+      readsTexts = true
+    }
     const conditions = sources.map((source) =>
-      elementsCondition(request.search, 'search', { source, bind, zone, depth: 0 }),
+      elementsCondition(request.search, 'search', { source, bind, zone, depth: 0, onTexts }),
     )
     const matching = sources.map((source, index): Matching => {
       const context = { source, bind, together, languages: preferred }
       return {
         basetype: source.basetype,
         id: source.id,
-        sql: `${source.sql} and ${conditions[index]}`,
+        table: source.table,
+        condition: `${source.readable} and ${conditions[index]}`,
+        sql: `from ${source.table} t where ${source.readable} and ${conditions[index]}`,
         order: orderOf(request.sort, context),
         facets: facetsOf(request.aggregations, context),
       }
@@ -80,8 +99,9 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
     return {
       kinds: [one, ...others],
       parameters,
-      readsTexts: conditions.some((condition) => /\brecord_\w+\(| like /.test(condition)),
+      readsTexts,
       byId: one.order.every(({ value }) => value === one.id),
+      large: sources.some(({ large }) => large),
       facets: one.facets,
       ...pageOf(request, false),
       language: preferred[0] ?? '',
@@ -97,7 +117,8 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
       facets.length > 0 ? findAtOnce(q, plan, { withPage: false }) : countOf(q, plan),
       plan.limit === 0 ? [] : pageOfHits(q, plan),
     ])
-    return { ...counted, hits }
+    const wanted = Math.max(0, Math.min(plan.limit, counted.count - plan.offset))
+    return hits.length < wanted && plan.large ? findAtOnce(q, plan) : { ...counted, hits }
   }
 
   async function countOf(q: Queryable, plan: Plan) {
@@ -105,9 +126,11 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
     return { count: rows[0]?.count ?? 0, aggregations: {} }
   }
 
-  /** By itself, as an index may have the order. */
+  /** By itself, as an index may have the order. Of very many records it may be short. */
   async function pageOfHits(q: Queryable, plan: Plan): Promise<readonly RecordHit[]> {
-    return (await q.query<RecordHit>(...pageStatement(plan))).rows
+    const { large, byId, offset, limit } = plan
+    const most = Math.max(firstRecords, 4 * (offset + limit))
+    return (await q.query<RecordHit>(...(large && byId ? firstStatement(plan, most) : pageStatement(plan)))).rows
   }
 
   async function findAtOnce(q: Queryable, plan: Plan, { withPage = plan.limit > 0 } = {}): Promise<Found> {

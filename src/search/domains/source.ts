@@ -13,12 +13,16 @@ export interface SourceField {
   readonly empty: boolean
   /** SQL: its different texts as rows `(value)`, where they are few and an index has them. */
   readonly different: string | null
+  /** Whether each record has a value, and an index has the order of them. */
+  readonly ordered: boolean
 }
 
 export interface Source {
   readonly basetype: string
-  /** `from … where …`: the records that the caller may see. */
-  readonly sql: string
+  /** Of the rows `t`, in SQL. */
+  readonly table: string
+  /** SQL: whether the caller may see a row. */
+  readonly readable: string
   readonly id: string
   readonly fields: ReadonlyMap<string, SourceField>
   /** The order if the request has none. */
@@ -61,7 +65,8 @@ function sourceOf(kind: RecordKind, all: readonly RecordKind[], access: RecordAc
   const indexed = (sent: string) => (all.length > 1 ? `array_remove(${sent}, '${basetype}')` : sent)
   return {
     basetype,
-    sql: `from ${table} ${row} where ${access.condition}`,
+    table,
+    readable: access.condition,
     id: `${row}.id`,
     fields: fieldsOf(kind, all, access),
     order,
@@ -86,18 +91,18 @@ function fieldsOf(
   }
   if (all.length > 1) {
     const name = '_basetype'
-    found.set(name, { name, kind: 'text', list: false, sql: `'${kind.basetype}'::text`, empty: false, different: null })
+    found.set(name, sourceField({ name, kind: 'text' }, `'${kind.basetype}'::text`, false))
   }
   return found
 }
 
 function sourceField(
-  { name, kind, list }: RecordField,
+  { name, kind, list, ordered }: Omit<RecordField, 'sql'>,
   sql: string,
   empty: boolean,
   different: string | null = null,
 ): SourceField {
-  return { name, kind, list: list === true, sql, empty, different }
+  return { name, kind, list: list === true, sql, empty, different, ordered: ordered === true }
 }
 
 const types: Readonly<Record<FieldKind, string>> = {

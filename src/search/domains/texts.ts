@@ -15,7 +15,7 @@ export function textCondition(
   element: Fields,
   names: readonly string[],
   place: string,
-  { source, bind }: { readonly source: Source; readonly bind: Bind },
+  { source, bind, onTexts }: { readonly source: Source; readonly bind: Bind; readonly onTexts: () => void },
 ): string {
   const text =
     typeof element.string === 'number' ? String(element.string) : optional(element, 'string', 'string', place)
@@ -30,6 +30,7 @@ export function textCondition(
   const targets = textFields(source, names, languages)
   // People type a lone asterisk to see everything.
   if (text.trim() === '*' && names.length === 0 && mode !== 'token' && mode !== 'exact') return 'true'
+  if (targets.some(({ field }) => field.different === null)) onTexts()
   const sent = bind(text)
   const sought = { text, parameter: sent }
   const found = source.words?.find(`record_words(${sent}::text)`)
@@ -53,9 +54,14 @@ export function textCondition(
   const [only, ...others] = targets
   if (only && only.field.kind === 'text' && others.length === 0 && !only.field.list)
     return `(${indexed}${someValue(only, (value) => hasWords(value, sought, bind), bind)})`
-  const looked = hasWords(together(targets, bind), sought, bind)
+  // In most records that have the words, one of the texts that repeat has all of them.
+  const repeated = targets.filter(({ field }) => field.different !== null)
+  const looked = [
+    ...repeated.map((target) => someValue(target, (value) => hasWords(value, sought, bind), bind)),
+    hasWords(together(targets, bind), sought, bind),
+  ].join(' or ')
   const whole = isEverything(names) && languages.length === 0 ? source.words?.whole : null
-  if (!whole) return `(${indexed}${looked})`
+  if (!whole) return `(${indexed}(${looked}))`
   return whole === 'true' ? `${found}` : `(${found} and (${whole} or ${looked}))`
 }
 

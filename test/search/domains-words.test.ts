@@ -5,6 +5,8 @@ import type { Actor } from '../../src/platform/actor.ts'
 import { elementsCondition } from '../../src/search/domains/elements.ts'
 import { domains } from '../../src/search/domains/kinds.ts'
 import { sourcesOf } from '../../src/search/domains/source.ts'
+import { pageStatement } from '../../src/search/domains/statements.ts'
+import { orderOf } from '../../src/search/domains/order.ts'
 import { hasPhrase, hasWords } from '../../src/search/domains/words.ts'
 import { Parameters } from '../../src/search/postgres/query/sql/sql.ts'
 import type { Json } from '../support/client.ts'
@@ -119,7 +121,7 @@ test('texts that repeat are looked up by their values, and all texts of a record
   for (const name of ['type', 'basetype', 'objecttype']) {
     const plan = await planOf('event', word('insert', `event.${name}`))
     assert.match(plan, new RegExp(`event_${name}_idx`))
-    assert.doesNotMatch(plan, /event_words_idx/)
+    assert.doesNotMatch(plan, /event_words_idx|Seq Scan/)
     assert.match(
       await planOf('event', { type: 'in', fields: [`event.${name}`], in: ['a'] }),
       new RegExp(`event_${name}_idx`),
@@ -129,5 +131,33 @@ test('texts that repeat are looked up by their values, and all texts of a record
     const plan = await planOf(type, word('insert'))
     assert.match(plan, new RegExp(`${type}_words_idx`))
     assert.doesNotMatch(plan, /Filter/)
+  }
+})
+
+test('pages in the orders in which people list users, and of the latest events, are read by an index', async () => {
+  const listed = `t.archived_at is null and t.type <> all('{anonymous,collection}'::text[])`
+  for (const [type, condition, field, index] of [
+    ['user', listed, 'user._id', 'user_listed_idx'],
+    ['user', listed, 'user._generated_displayname', 'user_displayname_order_idx'],
+    ['user', listed, 'user.login', 'user_login_order_idx'],
+    ['user', listed, 'user.last_name', 'user_last_name_order_idx'],
+    ['event', 'true', 'event._id', 'event_pkey'],
+    ['event', 'true', 'event.timestamp', 'event_at_idx'],
+  ] as const) {
+    const parameters = new Parameters()
+    const bind = (value: unknown) => parameters.add(value)
+    const access = () => ({ condition, shown: { managers: true, self: true } })
+    const keepers = { [type]: { access, render: async () => new Map() } }
+    const [source] = await sourcesOf(domains[type], {} as Actor, keepers, bind)
+    assert.ok(source)
+    const order = orderOf([{ field }], { source, bind, together: false, languages: [] })
+    const sql = `from ${source.table} t where ${source.readable}`
+    const matching = { ...source, condition: source.readable, sql, order, facets: [] }
+    const [text, values] = pageStatement({ kinds: [matching], parameters, offset: 0, limit: 10 })
+    const { rows } = await svc.db.transaction(async (tx) => {
+      await tx.query(`select set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true)`)
+      return tx.query<Json>(`explain ${text}`, values)
+    })
+    assert.match(JSON.stringify(rows), new RegExp(index), field)
   }
 })

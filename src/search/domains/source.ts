@@ -136,7 +136,7 @@ function wholeSql({ fields }: RecordKind, access: RecordAccess, whole: string): 
 function differentTexts({ table }: RecordKind, { sql }: RecordField): string {
   const column = sql('r')
   return `(with recursive v (value) as (
-      select min(${column}) from ${table} r
+      select min(${column}) from ${table} r where ${column} is not null
       union all
       select (select min(${column}) from ${table} r where ${column} > v.value) from v where v.value is not null
     ) select value from v where value is not null) v`

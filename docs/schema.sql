@@ -1911,7 +1911,10 @@ create table "user" (
   constraint user_reference_key UNIQUE (reference)
 );
 CREATE INDEX user_archived_idx ON public."user" USING btree (id) WHERE (archived_at IS NOT NULL);
+CREATE INDEX user_displayname_order_idx ON public."user" USING btree (generated_displayname COLLATE "und-x-icu", id) WHERE ((archived_at IS NULL) AND (type <> ALL ('{anonymous,collection}'::text[])));
+CREATE INDEX user_last_name_order_idx ON public."user" USING btree (((profile ->> 'last_name'::text)) COLLATE "und-x-icu", id) WHERE ((archived_at IS NULL) AND (type <> ALL ('{anonymous,collection}'::text[])));
 CREATE INDEX user_listed_idx ON public."user" USING btree (id) WHERE ((archived_at IS NULL) AND (type <> ALL ('{anonymous,collection}'::text[])));
+CREATE INDEX user_login_order_idx ON public."user" USING btree (login COLLATE "und-x-icu", id) WHERE ((archived_at IS NULL) AND (type <> ALL ('{anonymous,collection}'::text[])));
 CREATE INDEX user_picture_idx ON public."user" USING btree (picture_id) WHERE (picture_id IS NOT NULL);
 CREATE INDEX user_updated_at_idx ON public."user" USING btree (updated_at);
 CREATE INDEX user_words_idx ON public."user" USING gin (user_words(type, login, email, reference, generated_displayname, database_languages, profile)) WITH (fastupdate=off);

@@ -132,11 +132,14 @@ function wholeSql({ fields }: RecordKind, access: RecordAccess, whole: string): 
   return conditions.size === 0 ? 'true' : `(${[...conditions].join(' and ')})`
 }
 
-/** Each text is looked up behind the one before, so that the index is not read as a whole. */
+/**
+ * Each text is looked up behind the one before, so that the index is not read as a whole. By a comparison PostgreSQL knows that there
+ * is a text, for indexes that have no others; `is not null` of the collated column does not tell it so.
+ */
 function differentTexts({ table }: RecordKind, { sql }: RecordField): string {
   const column = sql('r')
   return `(with recursive v (value) as (
-      select min(${column}) from ${table} r where ${column} is not null
+      select min(${column}) from ${table} r where ${column} >= ''
       union all
       select (select min(${column}) from ${table} r where ${column} > v.value) from v where v.value is not null
     ) select value from v where value is not null) v`

@@ -4,7 +4,7 @@
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
  *     --large           also a million objects, and a million files; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
- *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, suggest, latency, save, cold, mixed, small, callbacks, thesaurus, links, large
+ *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, suggest, latency, save, cold, mixed, small, callbacks, thesaurus, links, domains, large
  *     --worlds <names>  separated by semicolons: only these worlds of the rights
  *     --minutes <n>     how long the mixed load lasts (default 1)
  *     --strict          the exit code is 1 when a figure is over its limit

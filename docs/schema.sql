@@ -361,10 +361,13 @@ create table event (
   inert boolean not null default false,
   constraint event_pkey PRIMARY KEY (id)
 );
-CREATE INDEX event_at_idx ON public.event USING brin (at) WITH (pages_per_range='32');
+CREATE INDEX event_at_idx ON public.event USING btree (at);
+CREATE INDEX event_basetype_idx ON public.event USING btree (basetype COLLATE "C") WHERE (basetype IS NOT NULL);
 CREATE INDEX event_object_idx ON public.event USING btree (system_object_id) WHERE (system_object_id IS NOT NULL);
+CREATE INDEX event_objecttype_idx ON public.event USING btree (objecttype COLLATE "C") WHERE (objecttype IS NOT NULL);
 CREATE INDEX event_pollable_idx ON public.event USING btree (id) WHERE pollable;
 CREATE INDEX event_record_idx ON public.event USING btree (object_id) WHERE (object_id IS NOT NULL);
+CREATE INDEX event_type_idx ON public.event USING btree (type COLLATE "C");
 CREATE INDEX event_user_idx ON public.event USING btree (user_id) WHERE (user_id IS NOT NULL);
 CREATE INDEX event_words_idx ON public.event USING gin (event_words(type, schema, basetype, objecttype, user_displayname, remote_addr, info));
 
@@ -1925,9 +1928,13 @@ create table "user" (
   constraint user_reference_key UNIQUE (reference)
 );
 CREATE INDEX user_archived_idx ON public."user" USING btree (id) WHERE (archived_at IS NOT NULL);
+CREATE INDEX user_displayname_order_idx ON public."user" USING btree (generated_displayname COLLATE "und-x-icu", id) WHERE ((archived_at IS NULL) AND (type <> ALL ('{anonymous,collection}'::text[])));
+CREATE INDEX user_last_name_order_idx ON public."user" USING btree (((profile ->> 'last_name'::text)) COLLATE "und-x-icu", id) WHERE ((archived_at IS NULL) AND (type <> ALL ('{anonymous,collection}'::text[])));
+CREATE INDEX user_listed_idx ON public."user" USING btree (id) WHERE ((archived_at IS NULL) AND (type <> ALL ('{anonymous,collection}'::text[])));
+CREATE INDEX user_login_order_idx ON public."user" USING btree (login COLLATE "und-x-icu", id) WHERE ((archived_at IS NULL) AND (type <> ALL ('{anonymous,collection}'::text[])));
 CREATE INDEX user_picture_idx ON public."user" USING btree (picture_id) WHERE (picture_id IS NOT NULL);
 CREATE INDEX user_updated_at_idx ON public."user" USING btree (updated_at);
-CREATE INDEX user_words_idx ON public."user" USING gin (user_words(login, email, reference, generated_displayname, profile)) WITH (fastupdate=off);
+CREATE INDEX user_words_idx ON public."user" USING gin (user_words(type, login, email, reference, generated_displayname, database_languages, profile)) WITH (fastupdate=off);
 
 -- second factors of users: apps for codes, recovery codes
 create table user_factor (

@@ -244,8 +244,45 @@ test('what an index does not find is refused of events', async () => {
   await db.query(
     `insert into event (type, pollable, at) select 'FRONTEND_INFO', false, now() from generate_series(1, 20000)`,
   )
+  // Pages of events that are not among the latest ones, and of events that are.
+  for (const element of [
+    oneOf('event.type', 'POOL_INSERT', 'FRONTEND_INFO'),
+    text('insert', { fields: ['event.type'] }),
+  ]) {
+    for (const order of ['desc', 'asc']) {
+      const ordered = { search: [element], sort: [{ field: 'event._id', order }] }
+      const { rows } = await db.query<{ id: number }>(`select id from event where type ~ $1 order by id ${order}`, [
+        element.type === 'in' ? '^(POOL_INSERT|FRONTEND_INFO)$' : '(^|_)INSERT($|_)',
+      ])
+      const ids = rows.map(({ id }) => id)
+      for (const [offset, limit] of [
+        [0, 3],
+        [2, 4],
+        [ids.length - 3, 10],
+        [ids.length, 5],
+        [0, 0],
+      ] as const) {
+        const page = await search(clerk, 'event', { ...ordered, offset, limit })
+        assert.equal(page.count, ids.length)
+        assert.deepEqual(
+          page.objects.map((one: Json) => one.event._id),
+          ids.slice(offset, offset + limit),
+        )
+      }
+    }
+  }
+  const kinds = { type: 'term', field: 'event.type', limit: 3 }
+  const counted = { search: [oneOf('event.type', 'POOL_INSERT', 'FRONTEND_INFO')], limit: 0 }
+  const one = await search(clerk, 'event', { ...counted, aggregations: { kinds } })
+  const both = await search(clerk, 'event', {
+    ...counted,
+    aggregations: { kinds, tables: { type: 'term', field: 'event.objecttype' } },
+  })
+  assert.deepEqual([one.count, one.aggregations.kinds], [both.count, both.aggregations.kinds])
+  assert.equal(one.aggregations.kinds.terms[0].term, 'FRONTEND_INFO')
+  assert.ok(one.aggregations.kinds.terms[0].count >= 20_000)
   for (const [condition, index] of [
-    [kind.words('t', `record_words('POOL_INSERT')`), 'event_words_idx'],
+    [kind.words.find('t', `record_words('POOL_INSERT')`), 'event_words_idx'],
     ['t.user_id = any($1::bigint[])', 'event_user_idx'],
     ['t.object_id = any($1::bigint[])', 'event_record_idx'],
     ['t.system_object_id = any($1::bigint[])', 'event_object_idx'],

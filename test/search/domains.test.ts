@@ -318,8 +318,8 @@ test('what the caller may not see of a record does not count', async () => {
   assert.equal((await search(reader, 'user', mails)).aggregations.all.count, 0)
   assert.equal((await search(editor, 'user', mails)).aggregations.all.count, 1)
   // Both together.
-  const people = async (client: Client, element: object) =>
-    (await search(client, 'acl', { search: [element] })).objects.map((one: Json) => [
+  const people = async (client: Client, element: object | object[]) =>
+    (await search(client, 'acl', { search: [element].flat() })).objects.map((one: Json) => [
       one._basetype,
       one[one._basetype]._id,
     ])
@@ -332,6 +332,12 @@ test('what the caller may not see of a record does not count', async () => {
     ['group', ids.staff],
   ])
   assert.deepEqual(await people(reader, text('quartz')), [])
+  for (const element of [oneOf('_basetype', 'group'), text('group'), text('Group', { fields: ['_basetype'] })])
+    assert.deepEqual(
+      (await people(reader, element)).filter(([basetype]: string[]) => basetype === 'group'),
+      (await people(reader, [])).filter(([basetype]: string[]) => basetype === 'group'),
+    )
+  assert.deepEqual(await people(reader, [text('user zoo')]), [['user', ids.editor]])
   assert.deepEqual(await people(root, text('quartz')), [['user', ids.editor]])
   assert.deepEqual(await people(editor, oneOf('user.email', 'eve@example.org')), [['user', ids.editor]])
   assert.deepEqual(await people(reader, oneOf('user.email', 'eve@example.org')), [])
@@ -369,6 +375,24 @@ test('collections, groups and users by their own fields', async () => {
     (await found(root, 'user', oneOf('_groups.group._id', 1))).includes(ids.stranger),
     'groups of all of a type',
   )
+})
+
+test('users are found by what kind they are and by their languages, as far as the caller sees them', async () => {
+  const { root, reader, ids } = scene
+  const [{ user }] = ok(await root.get(`/user/${ids.stranger}`))
+  const languages = { _id: ids.stranger, _version: user._version, database_languages: ['en-US'] }
+  ok(await root.post('/user', [{ user: languages }]))
+  const stranger = oneOf('user._id', ids.stranger)
+  for (const element of [
+    text(user.type, { fields: ['user.type'] }),
+    oneOf('user.type', user.type),
+    text(`${user.type} stranger`),
+    text('en', { fields: ['user.database_languages'] }),
+    text('stranger US'),
+  ])
+    assert.deepEqual(await found(root, 'user', [element, stranger]), [ids.stranger], JSON.stringify(element))
+  assert.deepEqual(await found(reader, 'user', [text(user.type), stranger]), [ids.stranger])
+  assert.deepEqual(await found(reader, 'user', [text('stranger US'), stranger]), [])
 })
 
 test('what makes no sense for records is refused by name, and unknown fields as for objects', async () => {
@@ -448,7 +472,7 @@ test('words of collections and users are found by an index', async () => {
   for (const kind of [domains.collection?.[0], domains.user?.[0]]) {
     assert.ok(kind?.words)
     assert.match(
-      await plan(kind.table, kind.words('t', `record_words('bears')`)),
+      await plan(kind.table, kind.words.find('t', `record_words('bears')`)),
       new RegExp(`${kind.basetype}_words_idx`),
     )
   }

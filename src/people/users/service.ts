@@ -11,7 +11,7 @@ import { effectiveOnUser } from '../effective-rights.ts'
 import { readableGroups } from '../groups/store.ts'
 import { type StoredUser, userTypes } from '../model.ts'
 import { noRights, type PersonRight, rightsById } from '../person-rights.ts'
-import { principalsOf, readsAllUsers, userReadable } from '../readable.ts'
+import { manyUsersReadable, principalsOf, readsAllUsers } from '../readable.ts'
 import type { UserInput, UserOutput, UserQuery } from '../schema.ts'
 import type { UserDependencies } from './deps.ts'
 import { enterPins, isOnlyPins } from './pins.ts'
@@ -37,24 +37,23 @@ export function createUserService(deps: UserDependencies) {
   /** Users as the actor may see them, in the given order, with a constant number of statements. */
   async function render(from: Queryable, actor: Actor, users: readonly StoredUser[]): Promise<UserOutput[]> {
     const manages = hasSystemRight(actor, 'system.user')
-    const groups = await store.findGroupSummaries(from, [...new Set(users.flatMap((user) => user.groupIds))])
-    const names = await principals.ownerNames(from, users, actor.languages)
     const ids = users.map(({ id }) => id)
-    const held = actor.isRoot ? new Map<number, ReadonlySet<PersonRight>>() : await rightsById(from, 'user', ids, actor)
+    const [groups, names, held, shownFactors, own] = await Promise.all([
+      store.findGroupSummaries(from, [...new Set(users.flatMap((user) => user.groupIds))]),
+      principals.ownerNames(from, users, actor.languages),
+      actor.isRoot ? new Map<number, ReadonlySet<PersonRight>>() : rightsById(from, 'user', ids, actor),
+      deps.factors.shown(
+        from,
+        ids.filter((id) => manages || id === actor.userId),
+      ),
+      ids.includes(actor.userId) ? deps.pins.enteredBy(from, actor) : [],
+    ])
     const links = !manages && [...held.values()].some((one) => one.has('link'))
     const groupIds = links ? groups.map(({ id }) => id) : []
     const linkable = [...(await rightsById(from, 'group', groupIds, actor))].filter(([, one]) => one.has('link'))
     const lists = users.map(({ id, acl }) => (manages || held.get(id)?.has('acl') ? acl : []))
     const acls = lists.some(({ length }) => length > 0) ? await rights.renderAcls(from, lists, actor.languages) : []
-    const factors = new Map(
-      (
-        await deps.factors.shown(
-          from,
-          users.filter(({ id }) => manages || id === actor.userId).map(({ id }) => id),
-        )
-      ).map((one) => [one.userId, one]),
-    )
-    const own = users.some(({ id }) => id === actor.userId) ? await deps.pins.enteredBy(from, actor) : []
+    const factors = new Map(shownFactors.map((one) => [one.userId, one]))
     return users.map((user, index) => {
       const view: View = manages ? 'manager' : user.id === actor.userId ? 'self' : 'other'
       const factor = factors.get(user.id) ?? null
@@ -119,11 +118,12 @@ export function createUserService(deps: UserDependencies) {
       access(actor: Actor, bind: (value: unknown) => string) {
         const reader = readerOf(actor)
         const readable =
-          reader === null ? 'true' : userReadable(`${bind(reader.principals)}::text[]`, bind(reader.userId))
+          reader === null ? 'true' : manyUsersReadable(`${bind(reader.principals)}::text[]`, bind(reader.userId))
         const manages = hasSystemRight(actor, 'system.user')
         const self = bind(actor.userId)
         return {
-          condition: `t.archived_at is null and t.type <> all(${bind(hiddenTypes)}::text[]) and ${readable}`,
+          // As the index of the users that are listed has it, so it is no parameter.
+          condition: `t.archived_at is null and t.type <> all('{${hiddenTypes.join()}}'::text[]) and ${readable}`,
           shown: { managers: manages, self: manages || ((t: string) => `${t}.id = ${self}`) },
         }
       },

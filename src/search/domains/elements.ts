@@ -27,6 +27,8 @@ export interface ElementContext {
   readonly bind: Bind
   readonly clock: Clock
   readonly depth: number
+  /** Called for conditions that look at texts of records one by one. */
+  readonly onTexts: () => void
 }
 
 const mostValues = 10_000
@@ -103,8 +105,16 @@ function inCondition(element: Fields, place: string, context: ElementContext): s
 }
 
 /** The text in one language as a field of its own. */
-function inLanguage({ name, sql }: SourceField, language: string, bind: Bind): SourceField {
-  return { name, kind: 'text', list: false, sql: `(${sql} ->> ${bind(language)}::text)` }
+function inLanguage({ name, sql, empty }: SourceField, language: string, bind: Bind): SourceField {
+  return {
+    name,
+    kind: 'text',
+    list: false,
+    sql: `(${sql} ->> ${bind(language)}::text)`,
+    empty,
+    different: null,
+    ordered: false,
+  }
 }
 
 function emptyCondition({ kind, list, sql }: SourceField): string {
@@ -149,6 +159,7 @@ function valuesCondition(
     }
     case 'text': {
       const texts = each(textOf, 'a string')
+      if (field.different !== null) return oneOf(texts, 'text')
       return `(${indexed(texts, context)}${oneOf(texts, 'text')})`
     }
   }
@@ -161,9 +172,10 @@ const mostLookedUp = 200
  * A condition on the words of the values, for the index: a record has all words of one of the values. Empty where there is no such
  * index.
  */
-function indexed(values: readonly string[], { source: { words }, bind }: ElementContext): string {
+function indexed(values: readonly string[], { source: { words }, bind, onTexts }: ElementContext): string {
+  onTexts()
   if (words === null || values.length > mostLookedUp) return ''
-  return `${any(values.map((value) => words(`record_words(${bind(value)}::text)`)))} and `
+  return `${any(values.map((value) => words.find(`record_words(${bind(value)}::text)`)))} and `
 }
 
 const typed =

@@ -38,20 +38,24 @@ export function textFields(source: Source, names: readonly string[], languages: 
   const wanted = languages.length === 0 ? null : languages
   return (names.length === 0 ? ['_fulltext'] : names).flatMap((name) => {
     if (name === '_fulltext')
-      return [...source.fields.values()].filter(isText).map((field) => ({ field, languages: wanted }))
+      return [...source.fields.values()]
+        .filter((field) => isText(field) && !field.empty)
+        .map((field) => ({ field, languages: wanted }))
     const { field, language } = resolveField(source, name)
     if (!isText(field)) throw notAllowed(name, 'text')
     return [{ field, languages: language === null ? wanted : [language] }]
   })
 }
 
-/** The values of a field as rows `v (value)`. */
-export function valueRows({ field: { kind, list, sql }, languages }: TextField, bind: Bind): string {
+/** SQL: whether one of the values of a field fulfils a condition. */
+export function someValue({ field, languages }: TextField, condition: (value: string) => string, bind: Bind): string {
+  const { kind, list, sql, different } = field
+  if (different !== null) return `${sql} = any(array(select v.value from ${different} where ${condition('v.value')}))`
   if (kind === 'l10n') {
-    const only = languages === null ? '' : ` where key = any(${bind(languages)}::text[])`
-    return `(select value from jsonb_each_text(${sql})${only}) v`
+    const only = languages === null ? '' : `v.key = any(${bind(languages)}::text[]) and `
+    return `exists (select from jsonb_each_text(${sql}) v where ${only}${condition('v.value')})`
   }
-  return list ? `unnest(${sql}) as v (value)` : `(values (${sql})) as v (value)`
+  return list ? `exists (select from unnest(${sql}) as v (value) where ${condition('v.value')})` : condition(sql)
 }
 
 /** All texts of a field as one text; null: it has none. */

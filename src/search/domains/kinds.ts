@@ -7,6 +7,12 @@ function field(name: string, kind: FieldKind, sql: string | RecordField['sql'], 
   return { name, kind, sql: of, ...(audience ? { audience } : {}) }
 }
 
+/** With the collation of its index, so that no other statement takes the index for a better one than its own. */
+const repeated = (name: string, column: string): RecordField => ({
+  ...field(name, 'text', (t) => `(${t}.${column} collate "C")`),
+  repeats: true,
+})
+
 const list = (one: RecordField): RecordField => ({ ...one, list: true })
 
 const times = [field('_created_at', 'date', 'created_at'), field('_updated_at', 'date', 'updated_at')]
@@ -61,9 +67,12 @@ const collection: RecordKind = {
   table: 'collection',
   seen: 'collections with the right `bag_read`, and own ones',
   order: { field: 'collection._id', descending: false },
-  words: (t, words) =>
-    `(collection_words(${columns(t, ['reference', 'shortname', 'uuid', 'type', 'displayname', 'description'])}) @> ${words}
-      or ${t}.user_id is not null)`,
+  words: {
+    find: (t, words) =>
+      `(collection_words(${columns(t, ['reference', 'shortname', 'uuid', 'type', 'displayname', 'description'])}) @> ${words}
+        or ${t}.user_id is not null)`,
+    whole: (t) => `${t}.user_id is null`,
+  },
   fields: [
     field('collection._id', 'id', 'id'),
     field('collection._version', 'number', 'version'),
@@ -120,8 +129,11 @@ const user: RecordKind = {
   table: '"user"',
   seen: 'users that `GET /user` lists',
   order: { field: 'user._id', descending: false },
-  words: (t, words) =>
-    `user_words(${columns(t, ['login', 'email', 'reference', 'generated_displayname', 'profile'])}) @> ${words}`,
+  words: {
+    find: (t, words) =>
+      `user_words(${columns(t, ['type', 'login', 'email', 'reference', 'generated_displayname', 'database_languages', 'profile'])}) @> ${words}`,
+    whole: () => 'true',
+  },
   fields: [
     field('user._id', 'id', 'id'),
     field('user._version', 'number', 'version'),
@@ -190,16 +202,16 @@ const event: RecordKind = {
   table: 'event',
   seen: 'all events; it takes `system.api.event[get]`',
   order: { field: 'event._id', descending: true },
-  words: (t, words) => `event_words(${columns(t, eventWords)}) @> ${words}`,
+  words: { find: (t, words) => `event_words(${columns(t, eventWords)}) @> ${words}`, whole: () => 'true' },
   large: true,
   fields: [
     field('event._id', 'id', 'id'),
-    field('event.type', 'text', 'type'),
-    field('event.timestamp', 'date', 'at'),
+    repeated('event.type', 'type'),
+    { ...field('event.timestamp', 'date', 'at'), ordered: true },
     field('event.pollable', 'boolean', 'pollable'),
     field('event.schema', 'text', 'schema'),
-    field('event.basetype', 'text', 'basetype'),
-    field('event.objecttype', 'text', 'objecttype'),
+    repeated('event.basetype', 'basetype'),
+    repeated('event.objecttype', 'objecttype'),
     field('event.object_id', 'id', 'object_id'),
     field('event.object_version', 'number', 'object_version'),
     field('event.system_object_id', 'id', 'system_object_id'),

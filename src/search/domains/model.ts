@@ -23,8 +23,20 @@ export interface RecordField {
   /** Several values: an array in SQL. */
   readonly list?: true
   readonly audience?: Audience
+  /** Few different texts stand in many records, and an index has them in order (a column without `audience`). */
+  readonly repeats?: true
+  /** Each record has a value, and an index has the order of them. */
+  readonly ordered?: true
   /** SQL of the value, for the row `t`. */
   readonly sql: (t: string) => string
+}
+
+/** The index of the words in the texts of a record. */
+export interface WordIndex {
+  /** SQL: whether the row `t` has the words in any of its texts; for rows that are not `whole` it may be true without them. */
+  readonly find: (t: string, words: string) => string
+  /** SQL: whether the index has exactly the words of all text fields of the row `t`. */
+  readonly whole: (t: string) => string
 }
 
 export interface RecordKind {
@@ -34,8 +46,8 @@ export interface RecordKind {
   readonly fields: readonly RecordField[]
   /** The order if the request has none. */
   readonly order: { readonly field: string; readonly descending: boolean }
-  /** SQL: whether the row contains the words, by the index of the table; null: the table is small. */
-  readonly words: ((t: string, words: string) => string) | null
+  /** Null: the table is small. */
+  readonly words: WordIndex | null
   /** There may be millions of them: a search that no index can answer is refused. */
   readonly large?: true
   /** The users whose searches find these records, for the documentation. */

@@ -8,22 +8,31 @@ import type { Source } from './source.ts'
 
 interface OrderContext {
   readonly source: Source
+  /** Whether records of other kinds are searched, too. */
+  readonly together: boolean
   readonly bind: Bind
   /** The languages that the request asks for first. */
   readonly languages: readonly string[]
 }
 
-/** The keys in SQL. The id is the last one, so that pages do not overlap. */
-export function orderBy(sent: unknown, context: OrderContext): string {
-  const { source } = context
+/** A key of an order. Behind all keys comes the id, so that pages do not overlap. */
+export interface OrderKey {
+  /** SQL. */
+  readonly value: string
+  /** Collation, direction and place of nulls, to be written behind the value. */
+  readonly order: string
+}
+
+export function orderOf(sent: unknown, context: OrderContext): readonly OrderKey[] {
+  const { source, together } = context
   const keys = listAt(sent ?? [], 'sort', 20).map((entry, index) =>
     key(fieldsAt(entry, `sort[${index}]`), `sort[${index}]`, context),
   )
-  const usual = source.order.map(({ field, descending }) => keySql(field, descending, context.languages, context))
-  return [...(keys.length > 0 ? keys : usual), `${source.basetype}::text desc`, source.id].join(', ')
+  if (keys.length > 0 || together) return keys
+  return [keyOf(source.order.field, source.order.descending, context.languages, context)]
 }
 
-function key(entry: Fields, place: string, context: OrderContext): string {
+function key(entry: Fields, place: string, context: OrderContext): OrderKey {
   for (const name of ['with_path', 'mode', 'number_groups', 'width']) {
     if (saysSomething(entry[name])) throw wrong(`${place}.${name}`, 'absent: it is for objects only')
   }
@@ -34,22 +43,23 @@ function key(entry: Fields, place: string, context: OrderContext): string {
   const language = languageAt(entry, place)
   const languages = language === undefined ? context.languages : [language, ...context.languages]
   const descending = order ? choice(order.toLowerCase(), ['asc', 'desc'], `${place}.order`) === 'desc' : false
-  return keySql(name, descending, languages, context)
+  return keyOf(name, descending, languages, context)
 }
 
 /** In the order in which people sort texts, not by code points. */
-function keySql(
+function keyOf(
   name: string,
   descending: boolean,
   languages: readonly string[],
-  { source, bind }: OrderContext,
-): string {
+  { source, together, bind }: OrderContext,
+): OrderKey {
   const { field, language } = resolveField(source, name)
   if (field.list) throw notAllowed(name, 'sort')
+  const direction = descending ? 'desc' : 'asc'
   // It is never null, so an index has it in this order.
-  if (field.sql === source.id) return `${field.sql} ${descending ? 'desc' : 'asc'}`
+  if ((field.sql === source.id || field.ordered) && !together) return { value: field.sql, order: direction }
   const first = language === null ? languages : [language, ...languages]
   const value = field.kind === 'l10n' ? preferredText(field.sql, first, bind) : field.sql
-  const collation = field.kind === 'l10n' || field.kind === 'text' ? ' collate "und-x-icu"' : ''
-  return `${value}${collation} ${descending ? 'desc' : 'asc'} nulls last`
+  const collation = field.kind === 'l10n' || field.kind === 'text' ? 'collate "und-x-icu" ' : ''
+  return { value, order: `${collation}${direction} nulls last` }
 }

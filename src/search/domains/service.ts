@@ -15,11 +15,19 @@ import { timeZoneOf } from '../request/moments.ts'
 import { choice, type Fields, optional, stringsAt } from '../request/read.ts'
 import type { SearchRequest, SearchResponse } from '../schema.ts'
 import { elementsCondition } from './elements.ts'
-import { countFacets, type Facet, facetsOf } from './facets.ts'
+import { type Facet, facetAnswers, facetsOf } from './facets.ts'
 import { domains } from './kinds.ts'
 import { type Bind, type DomainName, domainNames, type RecordKeepers, type RecordKind } from './model.ts'
-import { orderBy } from './order.ts'
-import { type Source, sourceOf } from './source.ts'
+import { orderOf } from './order.ts'
+import { sourcesOf } from './source.ts'
+import {
+  countStatement,
+  firstStatement,
+  type Matching,
+  pageStatement,
+  type RecordPlan,
+  wholeStatement,
+} from './statements.ts'
 
 export interface RecordSearchDeps {
   readonly db: Db
@@ -37,77 +45,103 @@ interface RecordHit {
 
 export type RecordSearch = ReturnType<typeof createRecordSearch>
 
-interface Plan {
-  readonly source: Source
-  readonly parameters: Parameters
-  /** `from … where …` */
-  readonly matching: string
-  /** Whether the condition looks at the texts of records. */
+interface Plan extends RecordPlan {
+  /** Whether the condition looks at the texts of records, which takes the most time. */
   readonly readsTexts: boolean
-  readonly order: string
+  /** Whether the order is that of the ids, which an index has. */
+  readonly byId: boolean
+  /** Whether there may be millions of records. */
+  readonly large: boolean
   readonly facets: readonly Facet[]
-  readonly offset: number
-  readonly limit: number
   readonly language: string
   readonly format: string
 }
+
+interface Found {
+  readonly count: number
+  readonly hits: readonly RecordHit[]
+  readonly aggregations: Record<string, unknown>
+}
+
+/** The number of records that are looked at before all matching ones are put in order. */
+const firstRecords = 2000
 
 export function createRecordSearch({ db, heavyRequests, languages, keepers, clock: now }: RecordSearchDeps) {
   async function compile(actor: Actor, request: Fields, kinds: readonly RecordKind[]): Promise<Plan> {
     const parameters = new Parameters()
     const bind: Bind = (value) => parameters.add(value)
-    const source = await sourceOf(kinds, actor, keepers, bind)
+    const sources = await sourcesOf(kinds, actor, keepers, bind)
     assertForRecords(request, kinds)
     const clock = { now: now(), zone: timeZoneOf(optional(request, 'timezone', 'string', 'body')) }
-    const condition = elementsCondition(request.search, 'search', { source, bind, clock, depth: 0 })
     const asked = request.languages ? stringsAt(request.languages, 'languages', 100) : []
     const first = asked.filter((language) => languages().includes(language))
     const preferred = [...first, ...languages().filter((language) => !first.includes(language))]
-    const context = { source, bind, languages: preferred }
+    const together = sources.length > 1
+    let readsTexts = false
+    const onTexts = (): void => {
+      readsTexts = true
+    }
+    const conditions = sources.map((source) =>
+      elementsCondition(request.search, 'search', { source, bind, clock, depth: 0, onTexts }),
+    )
+    const matching = sources.map((source, index): Matching => {
+      const context = { source, bind, together, languages: preferred }
+      return {
+        basetype: source.basetype,
+        id: source.id,
+        table: source.table,
+        condition: `${source.readable} and ${conditions[index]}`,
+        sql: `from ${source.table} t where ${source.readable} and ${conditions[index]}`,
+        order: orderOf(request.sort, context),
+        facets: facetsOf(request.aggregations, context),
+      }
+    })
+    const [one, ...others] = matching as [Matching, ...Matching[]]
     return {
-      source,
+      kinds: [one, ...others],
       parameters,
-      matching: `${source.sql} and ${condition}`,
-      readsTexts: /\brecord_\w+\(| like /.test(condition),
-      order: orderBy(request.sort, context),
-      facets: facetsOf(request.aggregations, context),
+      readsTexts,
+      byId: one.order.every(({ value }) => value === one.id),
+      large: sources.some(({ large }) => large),
+      facets: one.facets,
       ...pageOf(request, false),
       language: preferred[0] ?? '',
       format: choice(optional(request, 'format', 'string', 'body') || 'standard', formatNames, 'format'),
     }
   }
 
-  async function find(plan: Plan, deadline: Deadline) {
+  async function find(plan: Plan, deadline: Deadline): Promise<Found> {
     const q = db.within(deadline)
-    const [found, aggregations] = await Promise.all([
-      plan.readsTexts && plan.limit > 0 ? findAtOnce(q, plan) : findApart(q, plan),
-      countFacets(q, plan.facets, plan.matching, plan.parameters),
+    const { readsTexts, byId, facets } = plan
+    if (readsTexts || (facets.length > 0 && !byId)) return findAtOnce(q, plan)
+    const [counted, hits] = await Promise.all([
+      facets.length > 0 ? findAtOnce(q, plan, { withPage: false }) : countOf(q, plan),
+      plan.limit === 0 ? [] : pageOfHits(q, plan),
     ])
-    return { ...found, aggregations }
+    const wanted = Math.max(0, Math.min(plan.limit, counted.count - plan.offset))
+    return hits.length < wanted && plan.large ? findAtOnce(q, plan) : { ...counted, hits }
   }
 
-  /** The number and the page, each by itself: an index may have the order of the page. */
-  async function findApart(q: Queryable, { source, parameters, matching, order, offset, limit }: Plan) {
-    const page = `select ${source.basetype} as basetype, ${source.id} as id ${matching}
-       order by ${order} limit ${parameters.add(limit)} offset ${parameters.add(offset)}`
-    const [counted, { rows }] = await Promise.all([
-      q.query<{ count: number }>(...parameters.statement(`select count(*) as count ${matching}`)),
-      limit === 0 ? { rows: [] } : q.query<RecordHit>(...parameters.statement(page)),
-    ])
-    return { count: counted.rows[0]?.count ?? 0, hits: rows }
+  async function countOf(q: Queryable, plan: Plan) {
+    const { rows } = await q.query<{ count: number }>(...countStatement(plan))
+    return { count: rows[0]?.count ?? 0, aggregations: {} }
   }
 
-  /** Both in one walk, since to look at the texts of each record takes the most time. */
-  async function findAtOnce(q: Queryable, plan: Plan) {
-    const { source, parameters, matching, order, offset, limit } = plan
-    const { rows } = await q.query<RecordHit & { count: number }>(
-      ...parameters.statement(`select ${source.basetype} as basetype, ${source.id} as id, count(*) over () as count ${matching}
-         order by ${order} limit ${parameters.add(limit)} offset ${parameters.add(offset)}`),
-    )
-    const [first] = rows
-    // Behind the last hit there is no row that says how many there are.
-    if (!first && offset > 0) return findApart(q, plan)
-    return { count: first?.count ?? 0, hits: rows }
+  /** By itself, as an index may have the order. Of very many records it may be short. */
+  async function pageOfHits(q: Queryable, plan: Plan): Promise<readonly RecordHit[]> {
+    const { large, byId, offset, limit } = plan
+    const most = Math.max(firstRecords, 4 * (offset + limit))
+    return (await q.query<RecordHit>(...(large && byId ? firstStatement(plan, most) : pageStatement(plan)))).rows
+  }
+
+  async function findAtOnce(q: Queryable, plan: Plan, { withPage = plan.limit > 0 } = {}): Promise<Found> {
+    const { rows } = await q.query<{ count: number; page?: [string, number][] }>(...wholeStatement(plan, { withPage }))
+    const [row] = rows
+    return {
+      count: row?.count ?? 0,
+      hits: (row?.page ?? []).map(([basetype, id]) => ({ basetype, id })),
+      aggregations: facetAnswers(plan.facets, row ?? {}),
+    }
   }
 
   /** The records in the order of the hits. A record that was deleted meanwhile is missing. */

@@ -1,4 +1,4 @@
-/** The data that a search in records reads: one table, or a union of several, with the fields as the caller may see them. */
+/** The records of one kind that a search reads, with the fields as the caller may see them. */
 import type { Actor } from '../../platform/actor.ts'
 import type { Bind, FieldKind, RecordAccess, RecordField, RecordKeepers, RecordKind } from './model.ts'
 
@@ -7,98 +7,102 @@ export interface SourceField {
   readonly name: string
   readonly kind: FieldKind
   readonly list: boolean
-  /** SQL of the value; null if the caller may not see it. */
+  /** SQL of the value; null where the caller may not see it. */
   readonly sql: string
+  /** Whether it is null in all rows: the caller sees it in none, or the records have no such field. */
+  readonly empty: boolean
+  /** SQL: its different texts as rows `(value)`, where they are few and an index has them. */
+  readonly different: string | null
+  /** Whether each record has a value, and an index has the order of them. */
+  readonly ordered: boolean
 }
 
 export interface Source {
-  /** `from … where …`: the records that the caller may see. */
-  readonly sql: string
   readonly basetype: string
+  /** Of the rows `t`, in SQL. */
+  readonly table: string
+  /** SQL: whether the caller may see a row. */
+  readonly readable: string
   readonly id: string
   readonly fields: ReadonlyMap<string, SourceField>
   /** The order if the request has none. */
-  readonly order: readonly { readonly field: string; readonly descending: boolean }[]
-  /** SQL: whether a row contains the words, by the index of the table; null: there is no such index. */
-  readonly words: ((words: string) => string) | null
+  readonly order: RecordKind['order']
+  readonly words: SourceWords | null
   /** Whether a search that no index can answer is refused. */
   readonly large: boolean
 }
 
-export async function sourceOf(
+/** The index of the words of the records. */
+export interface SourceWords {
+  /** SQL: whether a row has the words in any of its texts; it may be true without them. */
+  readonly find: (words: string) => string
+  /** SQL: whether that is so exactly for a row, and the caller sees all of its texts; null: for no row. */
+  readonly whole: string | null
+}
+
+/** One source for each kind; all of them have the fields of all kinds. */
+export async function sourcesOf(
   kinds: readonly RecordKind[],
   actor: Actor,
   keepers: RecordKeepers,
   bind: Bind,
-): Promise<Source> {
-  const parts: Part[] = []
+): Promise<readonly Source[]> {
+  const sources: Source[] = []
   for (const kind of kinds) {
     const keeper = keepers[kind.basetype]
     if (!keeper) throw new Error(`nobody keeps records of the kind ${kind.basetype}`)
-    parts.push({
-      kind,
-      access: await keeper.access(actor, bind),
-      row: kinds.length === 1 ? 't' : `(r.${kind.basetype}_row)`,
-    })
+    sources.push(sourceOf(kind, kinds, await keeper.access(actor, bind)))
   }
-  const [only, ...others] = parts
-  const fields = fieldsOf(parts)
-  const order = kinds.map((kind) => kind.order)
-  if (only && others.length === 0) {
-    const { kind, access } = only
-    const words = kind.words
-    return {
-      sql: `from ${kind.table} t where ${access.condition}`,
-      basetype: `'${kind.basetype}'`,
-      id: 't.id',
-      fields,
-      order,
-      words: words && ((sent) => words('t', sent)),
-      large: kind.large === true,
-    }
-  }
+  return sources
+}
+
+/** The alias of the table in all statements. */
+const row = 't'
+
+function sourceOf(kind: RecordKind, all: readonly RecordKind[], access: RecordAccess): Source {
+  const { basetype, table, order, words, large = false } = kind
+  // Together with others a record has its basetype as a text, too, which is in no index.
+  const indexed = (sent: string) => (all.length > 1 ? `array_remove(${sent}, '${basetype}')` : sent)
   return {
-    sql: `from (${together(parts)}) r where true`,
-    basetype: 'r.basetype',
-    id: 'r.id',
-    fields,
-    order: [],
-    words: null,
-    large: false,
+    basetype,
+    table,
+    readable: access.condition,
+    id: `${row}.id`,
+    fields: fieldsOf(kind, all, access),
+    order,
+    words: words && { find: (sent) => words.find(row, indexed(sent)), whole: wholeSql(kind, access, words.whole(row)) },
+    large,
   }
 }
 
-interface Part {
-  readonly kind: RecordKind
-  readonly access: RecordAccess
-  /** The row in SQL. */
-  readonly row: string
-}
-
-/** Rows of several tables, each in a column of its own. */
-function together(parts: readonly Part[]): string {
-  return parts
-    .map(({ kind: { basetype, table }, access }) => {
-      const rows = parts.map(({ kind }) =>
-        kind.basetype === basetype ? `t as ${basetype}_row` : `null::${kind.table} as ${kind.basetype}_row`,
-      )
-      return `select '${basetype}' as basetype, t.id, ${rows.join(', ')} from ${table} t where ${access.condition}`
-    })
-    .join(' union all ')
-}
-
-function fieldsOf(parts: readonly Part[]): ReadonlyMap<string, SourceField> {
+function fieldsOf(
+  kind: RecordKind,
+  all: readonly RecordKind[],
+  access: RecordAccess,
+): ReadonlyMap<string, SourceField> {
   const found = new Map<string, SourceField>()
-  for (const part of parts) {
-    for (const field of part.kind.fields) {
-      const { name, kind, list = false } = field
-      const sql = shownSql(field, part)
-      const before = found.get(name)
-      found.set(name, { name, kind, list, sql: before ? `coalesce(${before.sql}, ${sql})` : sql })
-    }
+  for (const { fields } of all)
+    for (const field of fields) found.set(field.name, sourceField(field, nothing(field), true))
+  for (const field of kind.fields) {
+    const shown = shownTo(field, access)
+    const value = field.sql(row)
+    const sql = shown === true ? value : shown ? `(case when ${shown(row)} then ${value} end)` : nothing(field)
+    found.set(field.name, sourceField(field, sql, shown === false, field.repeats ? differentTexts(kind, field) : null))
   }
-  if (parts.length > 1) found.set('_basetype', { name: '_basetype', kind: 'text', list: false, sql: 'r.basetype' })
+  if (all.length > 1) {
+    const name = '_basetype'
+    found.set(name, sourceField({ name, kind: 'text' }, `'${kind.basetype}'::text`, false))
+  }
   return found
+}
+
+function sourceField(
+  { name, kind, list, ordered }: Omit<RecordField, 'sql'>,
+  sql: string,
+  empty: boolean,
+  different: string | null = null,
+): SourceField {
+  return { name, kind, list: list === true, sql, empty, different, ordered: ordered === true }
 }
 
 const types: Readonly<Record<FieldKind, string>> = {
@@ -110,10 +114,33 @@ const types: Readonly<Record<FieldKind, string>> = {
   date: 'timestamptz',
 }
 
-function shownSql({ kind, list, audience, sql }: RecordField, { access, row }: Part): string {
-  const value = sql(row)
-  const shown = audience === undefined ? true : (access.shown[audience] ?? false)
-  if (shown === true) return value
-  if (shown === false) return `null::${types[kind]}${list ? '[]' : ''}`
-  return `(case when ${shown(row)} then ${value} end)`
+const nothing = ({ kind, list }: RecordField): string => `null::${types[kind]}${list ? '[]' : ''}`
+
+function shownTo({ audience }: RecordField, { shown }: RecordAccess): boolean | ((t: string) => string) {
+  return audience === undefined ? true : (shown[audience] ?? false)
+}
+
+function wholeSql({ fields }: RecordKind, access: RecordAccess, whole: string): string | null {
+  const conditions = new Set([whole])
+  for (const field of fields) {
+    if (field.kind !== 'text' && field.kind !== 'l10n') continue
+    const shown = shownTo(field, access)
+    if (shown === false) return null
+    if (shown !== true) conditions.add(shown(row))
+  }
+  conditions.delete('true')
+  return conditions.size === 0 ? 'true' : `(${[...conditions].join(' and ')})`
+}
+
+/**
+ * Each text is looked up behind the one before, so that the index is not read as a whole. By a comparison PostgreSQL knows that there
+ * is a text, for indexes that have no others; `is not null` of the collated column does not tell it so.
+ */
+function differentTexts({ table }: RecordKind, { sql }: RecordField): string {
+  const column = sql('r')
+  return `(with recursive v (value) as (
+      select min(${column}) from ${table} r where ${column} >= ''
+      union all
+      select (select min(${column}) from ${table} r where ${column} > v.value) from v where v.value is not null
+    ) select value from v where value is not null) v`
 }

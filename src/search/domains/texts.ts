@@ -4,9 +4,10 @@ import { type Pattern, patterns, words } from '../document/analyze.ts'
 import { likeOf } from '../like-pattern.ts'
 import { mostPatternParts } from '../request/patterns.ts'
 import { choice, type Fields, optional, stringsAt, wrong } from '../request/read.ts'
-import { type TextField, textFields, valueRows, wholeText } from './fields.ts'
+import { someValue, type TextField, textFields, wholeText } from './fields.ts'
 import type { Bind } from './model.ts'
 import type { Source } from './source.ts'
+import { hasPhrase, hasWords } from './words.ts'
 
 const longestText = 10_000
 
@@ -14,7 +15,7 @@ export function textCondition(
   element: Fields,
   names: readonly string[],
   place: string,
-  { source, bind }: { readonly source: Source; readonly bind: Bind },
+  { source, bind, onTexts }: { readonly source: Source; readonly bind: Bind; readonly onTexts: () => void },
 ): string {
   const text =
     typeof element.string === 'number' ? String(element.string) : optional(element, 'string', 'string', place)
@@ -29,27 +30,46 @@ export function textCondition(
   const targets = textFields(source, names, languages)
   // People type a lone asterisk to see everything.
   if (text.trim() === '*' && names.length === 0 && mode !== 'token' && mode !== 'exact') return 'true'
+  if (targets.some(({ field }) => field.different === null)) onTexts()
   const sent = bind(text)
-  const indexed = source.words ? `${source.words(`record_words(${sent}::text)`)} and ` : ''
+  const sought = { text, parameter: sent }
+  const found = source.words?.find(`record_words(${sent}::text)`)
+  // Different values lead to an index of their own.
+  const indexed = found && targets.some(({ field }) => field.different === null) ? `${found} and ` : ''
   if (mode === 'exact') {
     if (phrase) throw wrong(`${place}.phrase`, 'absent in the mode exact')
     const { pattern, whole } = likePattern(text, place)
     if (!whole && source.large)
       throw wrong(`${place}.string`, 'a text without wildcards: no index finds such patterns here')
-    return `(${whole ? indexed : ''}${anyValue(targets, bind, `v.value like ${bind(pattern)}`)})`
+    const like = bind(pattern)
+    return `(${whole ? indexed : ''}${anyValue(targets, bind, (value) => `${value} like ${like}`)})`
   }
   if (mode === 'wildcard' && source.large)
     throw wrong(`${place}.mode`, 'another one than wildcard: no index finds patterns here')
   if (mode === 'wildcard') return wildcards(text, { targets, phrase, place }, bind)
   if (words(text).length === 0) return 'false'
   if (phrase || mode === 'token') {
-    return `(${indexed}${anyValue(targets, bind, `strpos(record_text(v.value), record_text(${sent}::text)) > 0`)})`
+    return `(${indexed}${anyValue(targets, bind, (value) => hasPhrase(value, sought, bind))})`
   }
-  return `(${indexed}record_has_words(${together(targets, bind)}, record_words(${sent}::text)))`
+  const [only, ...others] = targets
+  if (only && only.field.kind === 'text' && others.length === 0 && !only.field.list)
+    return `(${indexed}${someValue(only, (value) => hasWords(value, sought, bind), bind)})`
+  // In most records that have the words, one of the texts that repeat has all of them.
+  const repeated = targets.filter(({ field }) => field.different !== null)
+  const looked = [
+    ...repeated.map((target) => someValue(target, (value) => hasWords(value, sought, bind), bind)),
+    hasWords(together(targets, bind), sought, bind),
+  ].join(' or ')
+  const whole = isEverything(names) && languages.length === 0 ? source.words?.whole : null
+  if (!whole) return `(${indexed}(${looked}))`
+  return whole === 'true' ? `${found}` : `(${found} and (${whole} or ${looked}))`
 }
 
-function anyValue(targets: readonly TextField[], bind: Bind, condition: string): string {
-  const each = targets.map((target) => `exists (select from ${valueRows(target, bind)} where ${condition})`)
+const isEverything = (names: readonly string[]): boolean =>
+  names.length === 0 || (names.length === 1 && names[0] === '_fulltext')
+
+function anyValue(targets: readonly TextField[], bind: Bind, condition: (value: string) => string): string {
+  const each = targets.map((target) => someValue(target, condition, bind))
   return each.length === 0 ? 'false' : `(${each.join(' or ')})`
 }
 
@@ -74,7 +94,7 @@ function wildcards(
   if (found.length === 0) return 'false'
   if (phrase) {
     const all = bind(` ${found.map(regularExpression).join(' ')} `)
-    return anyValue(targets, bind, `record_text(v.value) ~ ${all}`)
+    return anyValue(targets, bind, (value) => `record_text(${value}) ~ ${all}`)
   }
   const whole = `record_text(${together(targets, bind)})`
   return `(${found.map((pattern) => `${whole} ~ ${bind(` ${regularExpression(pattern)} `)}`).join(' and ')})`

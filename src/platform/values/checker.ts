@@ -16,7 +16,7 @@ export interface Checker<T> {
 
 /**
  * Checks values outside of requests (files, parts of bodies, texts of devices). The schema is compiled at the first use. Without the
- * conversions of `typebox/compile` and `typebox/value`: nothing uses them, and they are 180 modules that each start would load.
+ * conversions of `typebox/compile` and `typebox/value`: nothing uses them, and they are 150 modules that each start would load.
  */
 export function createChecker<S extends TSchema>(schema: S): Checker<Static<S>> {
   const compiled = once(() => Compile(schema))

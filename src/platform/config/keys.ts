@@ -239,7 +239,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_DB_DSN',
     nullable(dsn()),
     null,
-    'Connection string of a PostgreSQL (16 or newer) to use in place of the embedded one.',
+    'Connection string of a PostgreSQL (18 or newer) to use in place of the embedded one.',
   ),
   dbMaxConnections: key(
     'svc.db.maxConnections',

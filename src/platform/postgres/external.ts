@@ -2,7 +2,7 @@ import pg from 'pg'
 import { maskDsn } from '../config/forms.ts'
 
 /** Oldest major version that supports our SQL. */
-const oldestSupported = 16
+const oldestSupported = 18
 
 /**
  * Checks that the configured server can be reached and is new enough.

@@ -59,8 +59,12 @@ test('SR-011 aggregations by name have a type, a field, a value_field, an object
     type: 'term_stats',
     field: 'work.signed',
     value_field: 'work.width',
-    count: 1,
-    terms: [{ term: 'true', count: 2, values: 2, min: 7, max: 100, sum: 107, avg: 53.5 }],
+    count: 2,
+    // A boolean without value is false.
+    terms: [
+      { term: 'false', count: 8, values: 3, min: 20, max: 50, sum: 100, avg: 100 / 3 },
+      { term: 'true', count: 2, values: 2, min: 7, max: 100, sum: 107, avg: 53.5 },
+    ],
   })
 })
 

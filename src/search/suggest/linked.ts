@@ -1,11 +1,17 @@
 /** Suggests objects to filter by: objects that match the typed text, and on request only such that other objects link to. */
 import type { Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
-import { noDeadlineFor, outsideDeadlines } from '../../platform/limits/deadline.ts'
+import { noDeadlineFor, outsideDeadlines, shorter } from '../../platform/limits/deadline.ts'
 import { createYielder, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
+import type { SearchOutcome, SearchPlan } from '../plan/plan.ts'
 import type { SearchRequest } from '../schema.ts'
 import { counting, type SuggestContext, textElement, typesOf } from './context.ts'
 import { searchVariants } from './patterns.ts'
+
+/** Milliseconds of the database for a count that goes on. */
+const longestCount = 30_000
+/** Callers with such a count: one for each, so that nobody begins more of them by asking again and again. */
+const goingOn = new Set<string>()
 
 /** System object ids, the best matches first. */
 export async function suggestLinked(context: SuggestContext): Promise<readonly number[]> {
@@ -49,15 +55,14 @@ async function fitting(
 
 /**
  * The objects that an object of the types links to, directly or through an object below them, as far as the caller sees the links:
- * what their facets count, which is in memory mostly. Later requests need them too, so they are counted to the end even where this one
- * has no time for them.
+ * what their facets count, which is in memory mostly.
  */
 async function referenced(
   targets: readonly Table[],
   objecttypes: string[],
-  { engine, compile, time }: SuggestContext,
+  context: SuggestContext,
 ): Promise<ReadonlySet<number>> {
-  const { plan } = await compile({ objecttypes, search: [] })
+  const { plan } = await context.compile({ objecttypes, search: [] })
   const wanted = new Set(targets.map(({ id }) => id))
   const searched = (plan.scope.objecttypes ?? []).flatMap((id) => plan.fields.types.get(id)?.all ?? [])
   const links = searched.filter(({ kind, column }) => kind === 'link' && column.target && wanted.has(column.target.id))
@@ -66,8 +71,7 @@ async function referenced(
   )
   const ids = new Set<number>()
   if (aggregations.length === 0) return ids
-  const search = { ...counting(plan), aggregations }
-  const outcome = await time.wait(outsideDeadlines(() => engine.search(search, noDeadlineFor(time.deadline.who))))
+  const outcome = await counted({ ...counting(plan), aggregations }, context)
   const yielder = createYielder()
   for (const facet of outcome?.facets.values() ?? []) {
     for (const [index, count] of facet.counts.entries()) {
@@ -76,4 +80,13 @@ async function referenced(
     }
   }
   return ids
+}
+
+/** Later requests need the counts too, so they are counted to the end where this one has no time for them. */
+async function counted(plan: SearchPlan, { engine, time }: SuggestContext): Promise<SearchOutcome | null> {
+  const { who } = time.deadline
+  if (goingOn.has(who)) return time.within(() => engine.search(plan, time.deadline))
+  goingOn.add(who)
+  const deadline = shorter(noDeadlineFor(who), longestCount)
+  return time.wait(outsideDeadlines(() => engine.search(plan, deadline)).finally(() => goingOn.delete(who)))
 }

@@ -129,9 +129,11 @@ function valuesSql(
 }
 
 /** The label under which a stored value is counted. */
-function labelSql({ field: { kind }, text }: Of<'stats'>, value: string, { plan }: Statement): string {
+function labelSql({ field: { kind, path }, text }: Of<'stats'>, value: string, { plan }: Statement): string {
   if (kind === 'l10n') return localizedSql(value, textsOf(text, plan.languages))
   if (kind === 'custom') return `${value} ->> 'conceptName'`
+  // A boolean without value is false.
+  if (kind === 'boolean' && path.length === 0) return `coalesce(${value} #>> '{}', 'false')`
   return kind === 'date' ? `${value} ->> 'value'` : `${value} #>> '{}'`
 }
 

@@ -62,41 +62,30 @@ function conjuncts(expression: Expression): readonly Expression[] {
 
 /** The expression for objects that cannot be private. */
 export function ofOpen<E extends Expression>(expression: E): E {
-  return open(expression) as E
-}
-
-function open(expression: Expression): Expression {
-  switch (expression.is) {
-    case 'private':
-      return nothing
-    case 'and':
-      return all(expression.of.map(open))
-    case 'or':
-      return any(expression.of.map(open))
-    case 'not':
-      return not(open(expression.of))
-    default:
-      return expression
-  }
+  return withLeaves(expression, (leaf) => (leaf.is === 'private' ? nothing : leaf)) as E
 }
 
 /** The expression for objects of one type. */
 export function forType<E extends Expression>(expression: E, objecttypeId: number): E {
-  const narrow = (each: Expression): Expression => {
-    switch (each.is) {
-      case 'types':
-        return each.ids.includes(objecttypeId) ? everything : nothing
-      case 'and':
-        return all(each.of.map(narrow))
-      case 'or':
-        return any(each.of.map(narrow))
-      case 'not':
-        return not(narrow(each.of))
-      default:
-        return each
-    }
+  return withLeaves(expression, (leaf) => {
+    if (leaf.is !== 'types') return leaf
+    return leaf.ids.includes(objecttypeId) ? everything : nothing
+  }) as E
+}
+
+/** The expression with others in place of its single conditions. */
+function withLeaves(expression: Expression, instead: (leaf: Expression) => Expression): Expression {
+  const within = (each: Expression): Expression => withLeaves(each, instead)
+  switch (expression.is) {
+    case 'and':
+      return all(expression.of.map(within))
+    case 'or':
+      return any(expression.of.map(within))
+    case 'not':
+      return not(within(expression.of))
+    default:
+      return instead(expression)
   }
-  return narrow(expression) as E
 }
 
 /** Further data of an object that an expression may need. Each function is called only when it is needed. */

@@ -30,6 +30,8 @@ const placeholder = '\uf8fe'
 const chunk = { first: 48, times: 3 }
 /** The highest number of words that are tried for a pattern. */
 const mostWords = 1500
+/** The highest number of objects that are put in order by the words in them. */
+const mostRanked = 20_000
 /** The number of objects of a lexeme up to which all are looked up, where all of them count. */
 const mostOfLexeme = 20_000
 /** The highest number of conditions for which so many are looked up at once. */
@@ -169,7 +171,10 @@ export interface PatternMatches {
   readonly words: readonly string[]
 }
 
-/** Objects with words that match the one pattern of a search; as many as `most`. null: not all of it is in memory. */
+/**
+ * Objects with words that match the one pattern of a search; as many as `most`. null: not all of it is in memory, or with `all` there
+ * are too many of them.
+ */
 export async function quickMatches(
   bitmaps: BitmapStore,
   search: TermSearch,
@@ -208,6 +213,7 @@ export async function quickMatches(
         ids.add(id)
         if (ids.size >= most) return { ids: [...ids], whole: false, words: matching }
       }
+      if (all && ids.size > mostRanked) return null
     }
   }
   if (!isExact) return null

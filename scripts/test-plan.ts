@@ -9,43 +9,58 @@ export interface TestFile {
   readonly text: string
 }
 
-/** Milliseconds that the files of one process take together: they load shared modules once. */
-const enough = 20_000
+/** Milliseconds of the shortest groups: a process that loads all modules for less is not worth it. */
+const shortest = 30_000
+
+/** Milliseconds: if such a file began last, a core would be idle until it ends. */
+const long = 25_000
 
 /**
- * A file with this line, and a reason behind it, has a separate process: it measures the memory of its process, sets up
- * data that all its tests use, or takes much longer than its text suggests.
+ * A file with this line, and a reason behind it, has a separate process: it measures the memory of its process, or changes
+ * something that all tests of a process share.
  */
 const alone = /^\/\/ alone: \S/m
 
 /**
- * Groups of files, one for each process, in the order in which they begin: the longest first. If a long one began last, a
- * core would be idle until it ends.
+ * Groups of files, one for each process, in the order in which they begin. A process that runs many files loads and compiles
+ * the service once, which is half of what a short file costs. So the first groups are large, and each further one has a share
+ * of what is left: the last ones are short, and all cores are busy until the end.
  */
-export function planTests(files: readonly TestFile[], durations: Durations): string[][] {
-  const groups: { names: string[]; length: number }[] = []
-  let open: (typeof groups)[number] | null = null
+export function planTests(files: readonly TestFile[], durations: Durations, processes: number): string[][] {
+  const timed = files.map((file) => ({ ...file, length: durations[file.name] ?? guess(file) }))
+  const [single, shared] = partition(timed, ({ text }) => alone.test(text))
+  const [late, early] = partition(shared, ({ length }) => length < long)
   // Files of the same folder load the same modules.
-  for (const file of files.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
-    const length = durations[file.name] ?? guess(file)
-    if (alone.test(file.text) || length >= enough) {
-      groups.push({ names: [file.name], length })
-      continue
+  const ordered = [
+    ...early.toSorted((one, other) => other.length - one.length),
+    ...late.toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+  ]
+  let left = ordered.reduce((sum, { length }) => sum + length, 0)
+  const groups: string[][] = single.toSorted((one, other) => other.length - one.length).map(({ name }) => [name])
+  while (ordered.length > 0) {
+    const size = Math.max(shortest, left / (shares * processes))
+    const group: string[] = []
+    for (let length = 0; ordered[0] && (length === 0 || length + ordered[0].length <= size); ) {
+      const file = ordered.shift() as (typeof ordered)[number]
+      group.push(file.name)
+      length += file.length
+      left -= file.length
     }
-    if (!open || open.length + length > enough) {
-      open = { names: [], length: 0 }
-      groups.push(open)
-    }
-    open.names.push(file.name)
-    open.length += length
+    groups.push(group)
   }
-  return groups.toSorted((one, other) => other.length - one.length).map(({ names }) => names)
+  return groups
+}
+
+/** In how many parts what is left is shared among the processes: more of them make up for durations that were guessed. */
+const shares = 3
+
+function partition<T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(is), all.filter((one) => !is(one))]
 }
 
 /** Milliseconds of a file that has not been run here: a longer text takes longer; processes of the service take much longer. */
 function guess({ text }: TestFile): number {
-  if (alone.test(text)) return enough
-  return text.length * (/support\/process|fuzz\/|torture\//.test(text) ? 2 : 0.4)
+  return text.length * (/support\/(process|prepared-folder)|fuzz\/|torture\/|SIGKILL/.test(text) ? 2.8 : 0.8)
 }
 
 export async function readTestFiles(root: string, names: readonly string[]): Promise<TestFile[]> {

@@ -33,6 +33,9 @@ const server = spawn(process.execPath, [join(root, 'test', 'support', 'test-serv
 const serverGone = once(server, 'exit')
 await Promise.race([testServerReady(), serverGone])
 
+/** More than there are cores: tests spend a part of their time waiting, for processes, for PostgreSQL and for time limits. */
+const atOnce = availableParallelism() + 2
+
 const args = process.argv.slice(2)
 const groups = await mkdtemp(join(temporary, 'files-'))
 const files = args.some((arg) => !arg.startsWith('-')) ? args : [...args, ...(await groupsOfAll())]
@@ -42,7 +45,7 @@ async function groupsOfAll(): Promise<string[]> {
   const all = await Array.fromAsync(glob('test/**/*.test.ts', { cwd: root }))
   const support = JSON.stringify(join(root, 'test', 'support', 'together.ts'))
   return Promise.all(
-    planTests(await readTestFiles(root, all), await readDurations()).map(async (group, index) => {
+    planTests(await readTestFiles(root, all), await readDurations(), atOnce).map(async (group, index) => {
       const file = join(groups, `${String(index).padStart(4, '0')}.mjs`)
       await writeFile(file, `import { runTogether } from ${support}\nrunTogether(${JSON.stringify(group)})\n`)
       return file
@@ -56,9 +59,7 @@ const tests = spawn(
     '--import',
     join(root, 'test', 'support', 'properties.ts'),
     '--test',
-    // More than there are cores: tests spend a part of their time waiting, for processes, for PostgreSQL and for time
-    // limits.
-    `--test-concurrency=${availableParallelism() + 2}`,
+    `--test-concurrency=${atOnce}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
     `--test-reporter=${join(root, 'scripts', 'test-durations.ts')}`,

@@ -73,16 +73,25 @@ const checker = createChecker(ProfileFile)
 
 const mostBytes = 1_000_000
 
+let released: Promise<readonly Profile[]> | undefined
+
 /** Profiles of the service, and those of further folders or files. @throws {Error} naming the file and the error. */
 export async function loadProfiles(places: readonly string[], tags: Tags): Promise<ReadonlyMap<string, Profile>> {
-  const profiles = new Map<string, Profile>()
-  for (const place of [join(import.meta.dirname, 'profiles'), ...places]) {
-    for (const file of await filesOf(place)) {
-      const profile = await readProfile(file, tags)
-      if (profiles.has(profile.profile)) throw new Error(`${file}: there is another profile ${profile.profile}`)
+  // They are part of the release, so a process reads them once.
+  released ??= readProfiles(join(import.meta.dirname, 'profiles'), tags)
+  const profiles = new Map((await released).map((profile) => [profile.profile, profile]))
+  for (const place of places) {
+    for (const profile of await readProfiles(place, tags)) {
+      if (profiles.has(profile.profile)) throw new Error(`${place}: there is another profile ${profile.profile}`)
       profiles.set(profile.profile, profile)
     }
   }
+  return profiles
+}
+
+async function readProfiles(place: string, tags: Tags): Promise<readonly Profile[]> {
+  const profiles: Profile[] = []
+  for (const file of await filesOf(place)) profiles.push(await readProfile(file, tags))
   return profiles
 }
 

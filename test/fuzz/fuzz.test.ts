@@ -1,4 +1,3 @@
-// alone: it sends requests for half a minute
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

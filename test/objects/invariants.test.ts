@@ -1,4 +1,3 @@
-// alone: it draws changes for a quarter of a minute
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,3 @@
-// alone: it draws worlds for half a minute
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'

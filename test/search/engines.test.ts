@@ -1,4 +1,3 @@
-// alone: it draws searches for half a minute
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onStatement } from '../../src/platform/postgres/statements.ts'

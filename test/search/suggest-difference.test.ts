@@ -1,4 +1,3 @@
-// alone: it draws requests for half a minute
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -32,8 +32,18 @@ const file = join(import.meta.dirname, 'tags.tsv.gz')
 /** Lines of the catalogue that are written at once. */
 const atATime = 500
 
-/** The list of tags is a file that `scripts/tags.ts` makes from ExifTool's own list. */
-export async function openTagCatalogue(): Promise<Tags> {
+let catalogue: Promise<Tags> | undefined
+
+/**
+ * The list of tags is a file that `scripts/tags.ts` makes from ExifTool's own list. It is part of the release, so a
+ * process reads it once.
+ */
+export function openTagCatalogue(): Promise<Tags> {
+  catalogue ??= readTagCatalogue()
+  return catalogue
+}
+
+async function readTagCatalogue(): Promise<Tags> {
   const text = (await promisify(gunzip)(await readFile(file))).toString('utf8')
   const [head = '', ...lines] = text.trimEnd().split('\n')
   const writable = new Map<string, WritableTag>()

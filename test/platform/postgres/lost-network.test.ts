@@ -1,4 +1,3 @@
-// alone: it waits for limits of time for half a minute
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createUsers } from '../../signin/support.ts'

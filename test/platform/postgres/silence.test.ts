@@ -1,4 +1,3 @@
-// alone: it waits for limits of time for half a minute
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

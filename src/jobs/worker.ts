@@ -73,6 +73,7 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim, upT
   const active = new ActiveJobs()
   const pgPool = queuePool(db)
   const pools: WorkerPool[] = []
+  const emitters: WorkerEvents[] = []
   const endAll = (reason: string): void => {
     for (const pool of pools) end(pool, reason)
   }
@@ -86,6 +87,7 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim, upT
       pgPool,
     )
     pools.push(pool)
+    emitters.push(events)
     endWhenStuck(events, endAll)
   }
   const activeJobs = () => active.ids()
@@ -108,6 +110,8 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim, upT
   let over = false
   const ended = Promise.all(gone).then(() => {
     over = true
+    // The library never forgets the options of a pool, and our listeners know the whole service.
+    for (const events of emitters) events.removeAllListeners()
     return liveness.close()
   })
   return {

@@ -24,8 +24,16 @@ export interface CacheSize {
   readonly entries: number
 }
 
-/** The caches of this process, for its metrics; the list holds weak references only. */
-const caches = new Set<{ readonly name: string; read(): CacheSize | null; clear(): void }>()
+interface Observed {
+  readonly name: string
+  read(): CacheSize
+  clear(): void
+}
+
+/** The caches of this process, for its metrics: a list of weak references, since a test process has many services. */
+const caches = new Set<WeakRef<object>>()
+/** Functions about a cache may use all of the service around it, so they are kept for as long as the cache. */
+const observed = new WeakMap<object, Observed>()
 
 /** Adds a cache to those of the process for as long as it is used, and empties it with them. */
 export function observeCache<T extends object>(
@@ -33,23 +41,22 @@ export function observeCache<T extends object>(
   cache: T,
   { sizeOf, clear }: { readonly sizeOf: (cache: T) => CacheSize; readonly clear: (cache: T) => void },
 ): void {
-  const known = new WeakRef(cache)
-  caches.add({
-    name,
-    read() {
-      const there = known.deref()
-      return there ? sizeOf(there) : null
-    },
-    clear() {
-      const there = known.deref()
-      if (there) clear(there)
-    },
-  })
+  observed.set(cache, { name, read: () => sizeOf(cache), clear: () => clear(cache) })
+  caches.add(new WeakRef(cache))
+}
+
+function* observedCaches(): Generator<Observed> {
+  for (const reference of caches) {
+    const cache = reference.deref()
+    const known = cache && observed.get(cache)
+    if (known) yield known
+    else caches.delete(reference)
+  }
 }
 
 /** Empties all caches of this process: for a database whose content was replaced. */
 export function clearCaches(): void {
-  for (const cache of caches) cache.clear()
+  for (const cache of observedCaches()) cache.clear()
 }
 
 export function createByteCache<K extends string | number, V extends object>({
@@ -83,12 +90,8 @@ export function oldestOf<K extends string | number, V extends object>(cache: Byt
 /** Sizes of all caches, added up by name. */
 export function cacheSizes(): Map<string, CacheSize> {
   const sizes = new Map<string, CacheSize>()
-  for (const cache of caches) {
+  for (const cache of observedCaches()) {
     const size = cache.read()
-    if (!size) {
-      caches.delete(cache)
-      continue
-    }
     const sum = sizes.get(cache.name) ?? { bytes: 0, entries: 0 }
     sizes.set(cache.name, { bytes: sum.bytes + size.bytes, entries: sum.entries + size.entries })
   }

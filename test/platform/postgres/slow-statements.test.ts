@@ -7,7 +7,9 @@ import { until } from '../../support/until.ts'
 test('a slow statement is told once with its plan, and never with its parameters', async () => {
   await using svc = await startService()
   const lines: SlowStatement[] = []
-  const log = { warn: (line: unknown) => void lines.push(line as SlowStatement) }
+  // On a busy machine, statements of the service may be slow as well.
+  const isOurs = ({ text }: SlowStatement): boolean => text.includes('pg_sleep')
+  const log = { warn: (line: unknown) => void (isOurs(line as SlowStatement) && lines.push(line as SlowStatement)) }
   const slow = watchSlowStatements({ db: svc.db, log, from: 50 })
   const secret = 'nobody-is-told-this'
   const text = 'select id, pg_sleep(0.1), $1::text from pool where id = $2'
@@ -33,7 +35,7 @@ test('a slow statement is told once with its plan, and never with its parameters
   assert.match(`${lines[0]?.plan}`, /Scan .*on pool/)
   assert.ok(lines.every(({ milliseconds }) => milliseconds >= 50))
   assert.ok(!JSON.stringify(lines).includes(secret))
-  assert.deepEqual(slow.list(), lines.toReversed())
+  assert.deepEqual(slow.list().filter(isOurs), lines.toReversed())
   await svc.db.query(text, [secret, 1])
   assert.equal(lines.length, 3)
 })

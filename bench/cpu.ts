@@ -30,6 +30,37 @@ export async function processTime(pid: number): Promise<number> {
   return (await statOf(pid))?.own ?? Number.NaN
 }
 
+/**
+ * Processor time of the threads of a process, in milliseconds, to the microsecond: clock ticks are too long for a few requests. Threads
+ * that have ended do not count.
+ */
+async function threadsTime(pid: number | string): Promise<number> {
+  const folder = `/proc/${pid}/task`
+  const threads = await readdir(folder).catch(() => [])
+  const times = threads.map((each) => readFile(`${folder}/${each}/schedstat`, 'utf8').catch(() => '0'))
+  return (await Promise.all(times)).reduce((sum, text) => sum + Number(text.split(' ')[0]) / 1e6, 0)
+}
+
+/** Processor times in milliseconds so far. */
+export interface Spent {
+  readonly service: number
+  readonly postgres: number
+}
+
+/** Reads what a service and its PostgreSQL have spent, without a connection that would itself be counted. */
+export async function createMeter(pid: number, dsn: string): Promise<() => Promise<Spent>> {
+  const main = await postgresPid(dsn)
+  const postgres = async (): Promise<number> => {
+    const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+    const parents = await Promise.all(names.map(async (name) => ({ name, stat: await statOf(name) })))
+    const own = parents.filter(({ name, stat }) => stat?.parent === main || name === String(main))
+    const times = await Promise.all(own.map(({ name }) => threadsTime(name)))
+    const ended = (await statOf(main))?.ended ?? Number.NaN
+    return times.reduce((sum, time) => sum + time, ended)
+  }
+  return async () => ({ service: await threadsTime(pid), postgres: await postgres() })
+}
+
 /** The same for its child processes, including ended ones. */
 export async function childrenTime(pid: number): Promise<number> {
   const all = await allProcesses()

@@ -72,12 +72,12 @@ function facet(name: string, entry: Fields, { source, bind, languages }: FacetCo
 }
 
 /**
- * SQL: `term` and `count` of the values of an aggregation. The rows `found` have the values of it as `value`, and `basetype` and `id`. A
- * record counts once for a value that it has twice.
+ * SQL: `term` and `count` of the values of an aggregation. The rows `found` have the values of it as `value`, and the columns `record`,
+ * which tell a record from others. A record counts once for a value that it has twice.
  */
-export function termsOf({ list }: Facet, value: string): string {
+export function termsOf({ list }: Facet, value: string, record: string): string {
   return list
-    ? `select term, count(*) from (select distinct found.basetype, found.id, term ${byCodePoints} as term
+    ? `select term, count(*) from (select distinct ${record}, term ${byCodePoints} as term
       from found cross join lateral unnest(found.${value}) as term where term is not null) as each group by term`
     : `select ${value} ${byCodePoints} as term, count(*) from found where ${value} is not null group by 1`
 }

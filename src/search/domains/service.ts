@@ -57,10 +57,17 @@ interface Plan extends RecordPlan {
   readonly format: string
 }
 
-interface Found {
+interface Counted {
   readonly count: number
-  readonly hits: readonly RecordHit[]
   readonly aggregations: Record<string, unknown>
+}
+
+interface Found extends Counted {
+  readonly hits: readonly RecordHit[]
+}
+
+interface Answered extends Counted {
+  readonly objects: unknown[]
 }
 
 /** The number of records that are looked at before all matching ones are put in order. */
@@ -110,19 +117,26 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers, cloc
     }
   }
 
-  async function find(plan: Plan, deadline: Deadline): Promise<Found> {
+  /** The number of records, the facets and the rendered page. */
+  async function answer(actor: Actor, plan: Plan, deadline: Deadline): Promise<Answered> {
     const q = db.within(deadline)
+    const whole = async (): Promise<Answered> => {
+      const { hits, ...counted } = await findAtOnce(q, plan)
+      return { ...counted, objects: await render(actor, hits) }
+    }
     const { readsTexts, byId, facets } = plan
-    if (readsTexts || (facets.length > 0 && !byId)) return findAtOnce(q, plan)
-    const [counted, hits] = await Promise.all([
+    if (readsTexts || (facets.length > 0 && !byId)) return whole()
+    // The page is known long before all records are counted, so it is rendered meanwhile.
+    const [counted, page] = await Promise.all([
       facets.length > 0 ? findAtOnce(q, plan, { withPage: false }) : countOf(q, plan),
-      plan.limit === 0 ? [] : pageOfHits(q, plan),
+      pageOfHits(q, plan).then(async (hits) => ({ length: hits.length, objects: await render(actor, hits) })),
     ])
-    const wanted = Math.max(0, Math.min(plan.limit, counted.count - plan.offset))
-    return hits.length < wanted && plan.large ? findAtOnce(q, plan) : { ...counted, hits }
+    const { count, aggregations } = counted
+    const wanted = Math.max(0, Math.min(plan.limit, count - plan.offset))
+    return page.length < wanted && plan.large ? whole() : { count, aggregations, objects: page.objects }
   }
 
-  async function countOf(q: Queryable, plan: Plan) {
+  async function countOf(q: Queryable, plan: Plan): Promise<Counted> {
     const { rows } = await q.query<{ count: number }>(...countStatement(plan))
     return { count: rows[0]?.count ?? 0, aggregations: {} }
   }
@@ -130,6 +144,7 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers, cloc
   /** By itself, as an index may have the order. Of very many records it may be short. */
   async function pageOfHits(q: Queryable, plan: Plan): Promise<readonly RecordHit[]> {
     const { large, byId, offset, limit } = plan
+    if (limit === 0) return []
     const most = Math.max(firstRecords, 4 * (offset + limit))
     return (await q.query<RecordHit>(...(large && byId ? firstStatement(plan, most) : pageStatement(plan)))).rows
   }
@@ -145,7 +160,7 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers, cloc
   }
 
   /** The records in the order of the hits. A record that was deleted meanwhile is missing. */
-  async function render(actor: Actor, hits: readonly { basetype: string; id: number }[]): Promise<unknown[]> {
+  async function render(actor: Actor, hits: readonly RecordHit[]): Promise<unknown[]> {
     const kinds = [...new Set(hits.map(({ basetype }) => basetype))]
     const rendered = new Map(
       await Promise.all(
@@ -173,7 +188,7 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers, cloc
       if (strict && ignored[0] !== undefined) throw notKnown(ignored[0])
       const plan = await compile(actor, fields, kinds)
       const run = async () => {
-        const { count, hits, aggregations } = await find(plan, deadline)
+        const { count, aggregations, objects } = await answer(actor, plan, deadline)
         const response: SearchResponse = {
           type,
           objecttypes: [],
@@ -185,7 +200,7 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers, cloc
           merge_linked_objects: 'none',
           merge_max_depth: 0,
           ...(plan.facets.length > 0 ? { aggregations } : {}),
-          objects: await render(actor, hits),
+          objects,
         }
         const writer = new JsonWriter()
         await writeJson(

@@ -47,23 +47,30 @@ export function pageStatement({ kinds, parameters, offset, limit }: RecordPlan):
 /** One row: `count`, the `page` as pairs of basetype and id, and the facets; all from one walk through the records. */
 export function wholeStatement(plan: RecordPlan, { withPage }: { readonly withPage: boolean }): Statement {
   const { kinds, parameters, offset, limit } = plan
-  const [first] = kinds
+  const [first, ...others] = kinds
   const { facets } = first
   const [only] = facets
   if (!withPage && only && facets.length === 1 && !only.list) return singleFacet(plan, only)
+  const isOne = others.length === 0
+  // Short rows: with the basetype, and with the id once more as a key, 20,001 events took 10.5 ms in place of 7.7.
+  const record = isOne ? 'id' : 'basetype, id'
   const columns = (one: Matching) => [
-    ...(withPage ? keysOf(one) : []),
+    ...(isOne ? [] : [`'${one.basetype}'::text as basetype`]),
+    `${one.id} as id`,
+    ...(withPage ? (isOne ? keysBesideId(one) : keysOf(one)) : []),
     ...one.facets.map(({ value }, index) => `${value} as f${index}`),
   ]
-  const page = `(select coalesce(jsonb_agg(jsonb_build_array(basetype, id)), '[]') from (select basetype, id from found
-      order by ${orderOfFound(first)} limit ${parameters.add(limit)} offset ${parameters.add(offset)}) page) as page`
+  const pair = `jsonb_build_array(${isOne ? `'${first.basetype}'` : 'basetype'}, id)`
+  const page = `(select coalesce(jsonb_agg(${pair}), '[]') from (select ${record} from found
+      order by ${isOne ? orderOfOne(first) : orderOfFound(first)}
+      limit ${parameters.add(limit)} offset ${parameters.add(offset)}) page) as page`
   const answers = [
     '(select count(*) from found) as count',
     ...(withPage ? [page] : []),
-    ...facets.map((facet, index) => `${facetSql(facet, termsOf(facet, `f${index}`), parameters)} as a${index}`),
+    ...facets.map((facet, index) => `${facetSql(facet, termsOf(facet, `f${index}`, record), parameters)} as a${index}`),
   ]
   return parameters.statement(
-    `with found as materialized (${kinds.map((one) => rowsOf(one, columns(one))).join(' union all ')})
+    `with found as materialized (${kinds.map((one) => `select ${columns(one).join(', ')} ${one.sql}`).join(' union all ')})
      select ${answers.join(', ')}`,
   )
 }
@@ -98,7 +105,14 @@ const rowsOf = ({ basetype, id, sql }: Matching, columns: readonly string[]): st
 
 const keysOf = ({ order }: Matching): string[] => order.map(({ value }, index) => `${value} as k${index}`)
 
+/** The same for records of one kind: the id is a column in any case. */
+const keysBesideId = ({ id, order }: Matching): string[] =>
+  order.flatMap(({ value }, index) => (value === id ? [] : `${value} as k${index}`))
+
 const orderOf = ({ id, order }: Matching): string => [...order.map((key) => `${key.value} ${key.order}`), id].join(', ')
 
 const orderOfFound = ({ order }: Matching): string =>
   [...order.map((key, index) => `k${index} ${key.order}`), 'basetype collate "C" desc', 'id'].join(', ')
+
+const orderOfOne = ({ id, order }: Matching): string =>
+  [...order.map((key, index) => `${key.value === id ? 'id' : `k${index}`} ${key.order}`), 'id'].join(', ')

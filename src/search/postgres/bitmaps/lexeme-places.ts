@@ -1,6 +1,7 @@
 /** Which objects of a type have each of some lexemes. */
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder } from '../../../platform/process/cooperative-yield.ts'
+import { microseconds } from '../query/sql/sql.ts'
 import { lexeme, tsquery } from '../query/sql/tsquery.ts'
 import type { BitmapStore } from './bitmap-store.ts'
 import { type LexemeColumn, newBits, type ObjectTable, placeOf, setBit } from './column.ts'
@@ -11,8 +12,8 @@ const keyBeginning = 'lexeme '
 
 export interface FoundPlaces {
   readonly columns: ReadonlyMap<string, LexemeColumn>
-  /** Whether some were read just now. */
-  readonly fresh: boolean
+  /** Moment of the last batch of the index when some were read just now, in microseconds since 1970; null: none were. */
+  readonly readAt: number | null
 }
 
 /**
@@ -29,27 +30,28 @@ export async function placesOf(
   const keys = Array.from(lexemes, (text) => keyBeginning + text)
   const good = (column: LexemeColumn): boolean =>
     column.kind === 'matches' || column.whole || column.places.length >= most
-  let fresh = false
+  let readAt: number | null = null
   const found = await bitmaps.readEach(table, keys, good, async (missing) => {
-    fresh = true
     const all = new Map<string, LexemeColumn>()
     for (let start = 0; start < missing.length; start += mostAtOnce) {
-      await readPlaces(db, table, { keys: missing.slice(start, start + mostAtOnce), most }, all)
+      readAt = await readPlaces(db, table, { keys: missing.slice(start, start + mostAtOnce), most }, all)
     }
     return all
   })
-  return { columns: new Map([...found].map(([key, column]) => [key.slice(keyBeginning.length), column])), fresh }
+  return { columns: new Map([...found].map(([key, column]) => [key.slice(keyBeginning.length), column])), readAt }
 }
 
+/** Returns the moment of the last batch of the index. */
 async function readPlaces(
   db: Queryable,
   { type, ids }: ObjectTable,
   { keys, most }: { readonly keys: readonly string[]; readonly most: number },
   into: Map<string, LexemeColumn>,
-): Promise<void> {
+): Promise<number> {
   const queries = keys.map((key) => tsquery(lexeme(key.slice(keyBeginning.length))))
-  const { rows } = await db.query<{ n: number; ids: Buffer }>(
-    `select w.n::int as n, m.ids from unnest($1::text[]) with ordinality w(query, n) cross join lateral (
+  const { rows } = await db.query<{ n: number; ids: Buffer; asOf: null } | { n: null; ids: null; asOf: number }>(
+    `select null as n, null as ids, ${microseconds('changed_at')} as "asOf" from search_state
+     union all select w.n::int, m.ids, null from unnest($1::text[]) with ordinality w(query, n) cross join lateral (
        select string_agg(int4send(f.id::int), ''::bytea) as ids from (
          select d.id from search_document d
          where d.lexemes @@ w.query::tsquery and d.objecttype = $2 and not d.deleted limit $3) f) m
@@ -59,7 +61,12 @@ async function readPlaces(
   )
   const yielder = createYielder()
   for (const key of keys) into.set(key, { kind: 'places', places: new Uint32Array(0), whole: true })
-  for (const { n, ids: read } of rows) {
+  let readAt = 0
+  for (const { n, ids: read, asOf } of rows) {
+    if (n === null) {
+      readAt = asOf
+      continue
+    }
     const places = new Uint32Array(read.length / 4)
     let count = 0
     for (let at = 0; at < read.length; at += 4) {
@@ -69,6 +76,7 @@ async function readPlaces(
     into.set(keys[n - 1] as string, columnOf(places.subarray(0, count), ids.length, places.length <= most))
     if (yielder.due()) await yielder.yield()
   }
+  return readAt
 }
 
 function columnOf(places: Uint32Array, objects: number, whole: boolean): LexemeColumn {

@@ -189,17 +189,17 @@ async function answersOf(
     if (!column) return null
     shared.set(node, column.bits)
   }
-  const { columns, fresh } = await placesOf(bitmaps, request.lexical, table, { lexemes: needs.lexemes, most })
+  const { columns, readAt } = await placesOf(bitmaps, request.lexical, table, { lexemes: needs.lexemes, most })
   // What has changed just before they were read would have new words and be seen by the rights that it had before.
-  const later = fresh ? await changedSince(bitmaps, { ...request, moment: null }, [table]) : []
+  const later = readAt === null ? [] : await changedSince(bitmaps, { ...request, moment: readAt }, [table])
   if (!later?.every((id) => changed.has(id))) return null
   return { table, lexemes: columns, seen, shared }
 }
 
-/** Objects that have changed since any of the tables was read, until the moment (null: now); null: there are too many. */
+/** Objects that have changed since any of the tables was read, until the moment at least; null: there are too many. */
 async function changedSince(
   bitmaps: BitmapStore,
-  { moment, plain }: Pick<NodeSearchRequest, 'plain'> & { readonly moment: number | null },
+  { moment, plain }: Pick<NodeSearchRequest, 'moment' | 'plain'>,
   tables: readonly ObjectTable[],
 ): Promise<readonly number[] | null> {
   const asOf = Math.min(...tables.map((table) => table.asOf))

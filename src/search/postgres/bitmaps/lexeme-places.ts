@@ -1,13 +1,19 @@
 /** Which objects of a type have each of some lexemes. */
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder } from '../../../platform/process/cooperative-yield.ts'
+import { ofObjecttype } from '../document/lexemes.ts'
 import { microseconds } from '../query/sql/sql.ts'
-import { lexeme, tsquery } from '../query/sql/tsquery.ts'
+import { allOf, lexeme, tsquery } from '../query/sql/tsquery.ts'
 import type { BitmapStore } from './bitmap-store.ts'
 import { type LexemeColumn, newBits, type ObjectTable, placeOf, setBit } from './column.ts'
 
 /** The highest number of lexemes that one statement looks up. */
 const mostAtOnce = 500
+/**
+ * Of a type with fewer objects than this, those with a lexeme are found by the type too: a million objects of another type may have
+ * the same word, and each of them would be read.
+ */
+const fewObjects = 20_000
 const keyBeginning = 'lexeme '
 
 export interface FoundPlaces {
@@ -48,7 +54,8 @@ async function readPlaces(
   { keys, most }: { readonly keys: readonly string[]; readonly most: number },
   into: Map<string, LexemeColumn>,
 ): Promise<number> {
-  const queries = keys.map((key) => tsquery(lexeme(key.slice(keyBeginning.length))))
+  const ofType = ids.length < fewObjects ? [lexeme(ofObjecttype(type))] : []
+  const queries = keys.map((key) => tsquery(allOf([lexeme(key.slice(keyBeginning.length)), ...ofType])))
   const { rows } = await db.query<{ n: number; ids: Buffer; asOf: null } | { n: null; ids: null; asOf: number }>(
     `select null as n, null as ids, ${microseconds('changed_at')} as "asOf" from search_state
      union all select w.n::int, m.ids, null from unnest($1::text[]) with ordinality w(query, n) cross join lateral (

@@ -1,11 +1,15 @@
 /** Which objects of a type have each of some lexemes. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Deadline } from '../../../platform/limits/deadline.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder } from '../../../platform/process/cooperative-yield.ts'
 import { ofObjecttype } from '../document/lexemes.ts'
+import { lexically } from '../lexical.ts'
 import { microseconds } from '../query/sql/sql.ts'
 import { allOf, lexeme, tsquery } from '../query/sql/tsquery.ts'
-import type { BitmapStore } from './bitmap-store.ts'
+import type { BitmapStore, ColumnRequest } from './bitmap-store.ts'
 import { type LexemeColumn, newBits, type ObjectTable, placeOf, setBit } from './column.ts'
+import { atOnce } from './requests.ts'
 
 /** The highest number of lexemes that one statement looks up. */
 const mostAtOnce = 500
@@ -14,6 +18,8 @@ const mostAtOnce = 500
  * the same word, and each of them would be read.
  */
 const fewObjects = 20_000
+/** Milliseconds that a search without a deadline waits for one lexeme. */
+const longestWait = 60_000
 const keyBeginning = 'lexeme '
 
 export interface FoundPlaces {
@@ -45,6 +51,51 @@ export async function placesOf(
     return all
   })
   return { columns: new Map([...found].map(([key, column]) => [key.slice(keyBeginning.length), column])), readAt }
+}
+
+/**
+ * Reads the rest of the lexemes of which only some objects are known, until the deadline is over: one lexeme after the other, since
+ * each may take a second where most of a million objects have it. The next request goes on where this one has ended.
+ */
+export async function completePlaces(
+  bitmaps: BitmapStore,
+  table: ObjectTable,
+  lexemes: Iterable<string>,
+  deadline: Deadline,
+): Promise<void> {
+  for (const text of lexemes) {
+    const wanted = wholeLexeme(text)
+    const known = bitmaps.column(table, wanted)
+    if (known?.kind !== 'places' || known.whole) continue
+    if (deadline.over) return
+    await waitFor(bitmaps.load(table, wanted), deadline)
+  }
+}
+
+const wholeLexeme = (text: string): ColumnRequest<LexemeColumn> => ({
+  key: keyBeginning + text,
+  times: atOnce,
+  read: (db, table) =>
+    lexically(db, async (tx) => {
+      const found = new Map<string, LexemeColumn>()
+      await readPlaces(tx, table, { keys: [keyBeginning + text], most: table.ids.length }, found)
+      return found.get(keyBeginning + text) ?? null
+    }),
+})
+
+/** Waits for work that goes on when the deadline is over. */
+async function waitFor(work: Promise<void>, deadline: Deadline): Promise<void> {
+  const begun = performance.now()
+  const ended = new AbortController()
+  const forget = deadline.onOver(() => ended.abort())
+  const over = sleep(Math.min(deadline.left, longestWait), undefined, { ref: false, signal: ended.signal })
+  try {
+    await Promise.race([work, over.catch(() => {})])
+  } finally {
+    ended.abort()
+    forget()
+    deadline.spend(performance.now() - begun)
+  }
 }
 
 /** Returns the moment of the last batch of the index. */

@@ -1,4 +1,5 @@
 /** Searches for many terms, answered from the places of lexemes. */
+import type { Deadline } from '../../../platform/limits/deadline.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Clause, Hit } from '../../plan/plan.ts'
 import type { FoundTerm, FoundTerms, TermQuery } from '../../plan/terms.ts'
@@ -21,6 +22,7 @@ export interface TermSearch {
   readonly plain: Queryable
   readonly lexical: Queryable
   readonly moment: () => Promise<number>
+  readonly deadline: Deadline
 }
 
 /** Stands for a word in a node: a private-use character, which no word contains. */
@@ -32,10 +34,8 @@ const chunk = { first: 48, times: 3 }
 const mostWords = 1500
 /** The highest number of objects that are put in order by the words in them. */
 const mostRanked = 20_000
-/** The number of objects of a lexeme up to which all are looked up, where all of them count. */
-const mostOfLexeme = 20_000
-/** The highest number of conditions for which so many are looked up at once. */
-const mostOpen = 50
+/** The highest number of conditions of which all objects are looked up at once. */
+const mostOpen = 100
 
 const conditionContext = ({ plan, ...context }: TermContext): ConditionContext => ({
   plan,
@@ -88,6 +88,7 @@ export async function quickTerms(
   for (let [from, size] = [0, chunk.first]; ; from += size, size *= chunk.times) {
     const terms = await readTerms(search.lexical, query.source, { from, most: size })
     const matches = await countedEnough(
+      search,
       nodes,
       terms.map((term) => withText(parts.node as Node, query.placeholder, term)),
     )
@@ -104,19 +105,25 @@ export async function quickTerms(
 }
 
 /** Exact, or enough to be frequent. */
-const countedEnough = (nodes: NodeSearch, asked: readonly Node[]) =>
-  matched(nodes, asked, ({ exact, count }) => exact || count >= frequent)
+const countedEnough = (search: TermSearch, nodes: NodeSearch, asked: readonly Node[]) =>
+  matched(search, nodes, asked, ({ exact, count }) => exact || count >= frequent)
 
-/** Looks up more objects of those lexemes whose first ones are not enough. null: there are too many of them. */
+const isExact = ({ exact }: NodeMatch): boolean => exact
+
+/** Looks up all objects of those lexemes whose first ones are not enough. null: there are too many of them. */
 async function matched(
+  { deadline }: TermSearch,
   nodes: NodeSearch,
   asked: readonly Node[],
   isEnough: (match: NodeMatch) => boolean,
 ): Promise<readonly NodeMatch[] | null> {
-  const first = await nodes.match(asked, 2 * frequent)
+  const first = await nodes.match(asked)
   const open = first ? asked.filter((_, index) => !isEnough(first[index] as NodeMatch)) : []
   if (!first || open.length === 0) return first
-  const rest = open.length > mostOpen ? null : await nodes.match(open, mostOfLexeme)
+  if (open.length > mostOpen) return null
+  await nodes.complete(open, deadline)
+  if (deadline.over) return first
+  const rest = await nodes.match(open)
   if (!rest) return null
   const again = rest.values()
   return first.map((match) => (isEnough(match) ? match : (again.next().value as NodeMatch)))
@@ -133,10 +140,8 @@ export async function quickCounts(
   if (!parts || parts.node === 'none') return new Map()
   const { node } = parts
   const nodes = await open(bitmaps, search, parts.besides)
-  const matches = await nodes?.match(
-    terms.map((term) => withText(node, text, term)),
-    mostOfLexeme,
-  )
+  const asked = terms.map((term) => withText(node, text, term))
+  const matches = nodes && (await matched(search, nodes, asked, isExact))
   return new Map((matches ?? []).flatMap(({ count, exact }, index) => (exact ? [[terms[index] as string, count]] : [])))
 }
 
@@ -153,7 +158,7 @@ export async function quickCountEach(
   const asked = clauses.map((clause) => clauseNode(clause, context))
   const nodes = asked.filter((node) => node !== null && node !== 'none')
   const opened = nodes.length === 0 ? null : await open(bitmaps, search, besides)
-  const matches = await opened?.match(nodes, mostOfLexeme)
+  const matches = opened && (await matched(search, opened, nodes, isExact))
   if (!matches) return none
   const counts = new Map<Node, NodeMatch>(nodes.map((node, index) => [node, matches[index] as NodeMatch]))
   return asked.map((node) => {
@@ -209,7 +214,7 @@ export async function quickMatchesOfAll(bitmaps: BitmapStore, search: TermSearch
   if (!opened) return null
   if (opened === 'none') return noMatches
   const words = await readWordsLike(search.lexical, opened.pattern.like, mostWords)
-  const matches = words && (await opened.match(words, ({ exact }) => exact))
+  const matches = words && (await opened.match(words, isExact))
   if (!matches?.every(({ exact }) => exact)) return null
   const found = new Found(Number.POSITIVE_INFINITY)
   found.add(words as readonly string[], matches)
@@ -269,6 +274,7 @@ async function openPattern(bitmaps: BitmapStore, search: TermSearch) {
     /** The objects of each word. */
     match: (words: readonly string[], isEnough: (match: NodeMatch) => boolean) =>
       matched(
+        search,
         nodes,
         words.map((word) => withText(node, placeholder, word)),
         isEnough,

@@ -291,7 +291,7 @@ export function createPostgresEngine({
       (known) => statements.compileAll(databases.lexical, planWith(known), noExpansions, byTerm(known)),
     )
     const context = { plan: planWith(linked), expansions: noExpansions, linked: byTerm(linked) }
-    return { context, plain: databases.db, lexical: databases.lexical, moment }
+    return { context, plain: databases.db, lexical: databases.lexical, moment, deadline }
   }
 
   const engine: PostgresEngine = {

@@ -127,14 +127,27 @@ async function readPlaces(
     }
     const places = new Uint32Array(read.length / 4)
     let count = 0
-    for (let at = 0; at < read.length; at += 4) {
-      const place = placeOf(ids, read.readInt32BE(at))
-      if (place !== -1) places[count++] = place
+    for (let start = 0; start < read.length; start += stretch) {
+      count = addPlaces(read, start, ids, places, count)
+      if (yielder.due()) await yielder.yield()
     }
     into.set(keys[n - 1] as string, columnOf(places.subarray(0, count), ids.length, places.length <= most))
-    if (yielder.due()) await yielder.yield()
   }
   return readAt
+}
+
+/** Bytes of ids that are looked up before other work gets its turn. */
+const stretch = 16_384
+
+/** Adds the positions of the ids of one stretch. Returns the number of all so far. */
+function addPlaces(read: Buffer, start: number, ids: Uint32Array, places: Uint32Array, before: number): number {
+  const end = Math.min(read.length, start + stretch)
+  let count = before
+  for (let at = start; at < end; at += 4) {
+    const place = placeOf(ids, read.readInt32BE(at))
+    if (place !== -1) places[count++] = place
+  }
+  return count
 }
 
 function columnOf(places: Uint32Array, objects: number, whole: boolean): LexemeColumn {

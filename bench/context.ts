@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServiceClient, type ServiceClient } from '../src/import/client.ts'
@@ -22,19 +22,34 @@ export interface Context {
 
 export const rootPassword = 'bench-root-password'
 
+export interface DataFolder {
+  readonly path: string
+  remove(): Promise<void>
+}
+
 /** A folder that is removed after the bench. */
-export async function temporaryFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
+export async function temporaryFolder(): Promise<DataFolder> {
   const path = await mkdtemp(join(tmpdir(), 'strongroom-bench-'))
   return { path, remove: () => rm(path, { recursive: true, force: true }) }
 }
 
-/** Starts PostgreSQL in the same way as the service would, so that others can measure on it; then the service. */
+/** A folder that stays, for data that several runs measure. */
+export async function keptFolder(path: string): Promise<DataFolder> {
+  await mkdir(path, { recursive: true })
+  return { path, remove: async () => {} }
+}
+
+/**
+ * Starts PostgreSQL in the same way as the service would, so that others can measure on it; then the service. `data`: the folder of
+ * both; absent: one that is removed afterwards.
+ */
 export async function openContext(
   source: string,
   say: (line: string) => void,
   env: Record<string, string> = {},
+  data?: DataFolder,
 ): Promise<Context> {
-  const folder = await temporaryFolder()
+  const folder = data ?? (await temporaryFolder())
   const postgres = await startEmbeddedPostgres({
     dataDir: folder.path,
     database: 'strongroom',

@@ -3,6 +3,7 @@ import { createServiceClient } from '../src/import/client.ts'
 import type { Context } from './context.ts'
 
 const pools = 20
+const login = 'bench-reader'
 const password = 'bench-reader-password'
 
 interface Named {
@@ -22,7 +23,24 @@ export function signInReader(context: Context): Promise<Record<string, string>> 
 }
 
 async function makeReader(context: Context): Promise<Record<string, string>> {
-  const { client, service } = context
+  const reader = createServiceClient({ url: context.service.url, login, password })
+  if (!(await isKnown(context))) await createReader(context)
+  return { authorization: `Bearer ${await reader.token()}`, 'content-type': 'application/json' }
+}
+
+/** Whether an earlier run on the same data has made it. */
+async function isKnown({ dsn }: Context): Promise<boolean> {
+  const db = new pg.Client({ connectionString: dsn })
+  await db.connect()
+  try {
+    return (await db.query('select from "user" where login = $1', [login])).rowCount === 1
+  } finally {
+    await db.end()
+  }
+}
+
+async function createReader(context: Context): Promise<void> {
+  const { client } = context
   const { tables } = await client.get<{ tables: (Named & { table_id: number })[] }>('/schema/user/CURRENT')
   const { masks } = await client.get<{ masks: (Named & { mask_id: number })[] }>('/mask/CURRENT')
   const artwork = tables.find(({ name }) => name === 'artwork')?.table_id
@@ -36,7 +54,7 @@ async function makeReader(context: Context): Promise<Record<string, string>> {
   const [group] = await client.post<{ group: { _id: number } }[]>('/group', [{ group: { name: 'bench readers' } }])
   const who = { group: { _id: group?.group._id } }
   await client.post('/user', [
-    { user: { login: 'bench-reader' }, _password: password, _groups: [{ group: { _id: group?.group._id } }] },
+    { user: { login }, _password: password, _groups: [{ group: { _id: group?.group._id } }] },
   ])
   const read = { read: { objecttype_ids: [artwork], mask_ids: { [String(artwork)]: [mask] } } }
   const created = await client.post<{ pool: { _id: number } }[]>(
@@ -66,8 +84,6 @@ async function makeReader(context: Context): Promise<Record<string, string>> {
     tag ?? 0,
     artwork ?? 0,
   )
-  const reader = createServiceClient({ url: service.url, login: 'bench-reader', password })
-  return { authorization: `Bearer ${await reader.token()}`, 'content-type': 'application/json' }
 }
 
 /**

@@ -2,8 +2,9 @@
  * `npm run bench`: every path beside its limit, measured in one run, in one table.
  *
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
- *     --large           also a million objects, and a million files; takes a quarter of an hour and some 10 GB in the temporary folder
+ *     --large           also a million objects, and a million files; takes half an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
+ *     --keep <folder>   the data of the large run stays in this folder; with it, a later run measures without an import
  *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, suggest, latency, save, cold, mixed, small, callbacks, thesaurus, links, domains, large
  *     --worlds <names>  separated by semicolons: only these worlds of the rights
  *     --minutes <n>     how long the mixed load lasts (default 1)
@@ -43,6 +44,7 @@ const { values } = parseArgs({
     tate: { type: 'string' },
     large: { type: 'boolean', default: false },
     copies: { type: 'string', default: '15' },
+    keep: { type: 'string' },
     only: { type: 'string' },
     worlds: { type: 'string' },
     minutes: { type: 'string', default: '1' },
@@ -93,8 +95,14 @@ try {
   if (wants('links')) rows.push(...(await step('links', () => measureLinks(source.path, 50_000, say))))
   if (wants('domains')) rows.push(...(await step('domains', () => measureDomains(source.path, 20_000, say))))
   if (wants('thesaurus')) rows.push(...(await step('thesaurus', () => measureThesaurus(source.path, 50_000, say))))
-  if (values.large && wants('large'))
-    rows.push(...(await step('a million objects', () => measureLarge(source.path, Number(values.copies), say))))
+  if (values.large && wants('large')) {
+    const options = {
+      copies: Number(values.copies),
+      keep: values.keep === undefined ? null : resolve(values.keep),
+      say,
+    }
+    rows.push(...(await step('a million objects', () => measureLarge(source.path, options))))
+  }
 } finally {
   await source.remove()
 }

@@ -7,27 +7,80 @@ import { atLeast, atMost, figureOnly, type Row } from './report.ts'
 import { searchLoad, textSearch } from './search.ts'
 import { titleWords } from './words.ts'
 
+/** Requests of somebody who types words of titles, letter by letter. */
+interface Typing {
+  readonly words: () => { readonly query: string }
+  readonly values: () => object
+  readonly linked: () => object
+}
+
+function typingOf(word: () => string): Typing {
+  const beginning = (): string => {
+    const whole = word()
+    return whole.slice(0, 1 + Math.floor(Math.random() * whole.length))
+  }
+  const words = () => ({ query: beginning(), objecttypes: ['artwork'] })
+  return {
+    words,
+    values: () => ({ ...words(), tokens: false, fields: ['artwork.title'], fields_suggest: true }),
+    linked: () => ({
+      query: word().slice(0, 4),
+      tokens: false,
+      linked_objecttypes: ['artist'],
+      linked_objects_referenced_by_objecttypes: ['artwork'],
+    }),
+  }
+}
+
+/** The three kinds of suggestions, for somebody who types one request after the other, and over four connections. */
+export async function measureTyping(context: Context, source: string, prefix: string): Promise<Row[]> {
+  const headers = await signInReader(context)
+  const typing = typingOf(await titleWords(source))
+  const rows: Row[] = []
+  for (const [kind, name] of [
+    ['words', 'words'],
+    ['values', 'values of a field'],
+    ['linked', 'linked objects'],
+  ] as const) {
+    const run = (connections: number, seconds: number) =>
+      suggestLoad(context, { connections, seconds, body: typing[kind], headers })
+    await run(1, 3)
+    const before = await spentBy(context)
+    const alone = await run(1, 10)
+    const after = await spentBy(context)
+    const requests = alone.perSecond * 10
+    const later = await run(1, 10)
+    const crowd = await run(4, 6)
+    rows.push(
+      atMost(`${prefix}suggestions of ${name}, one after the other, p95`, 15, alone.p95, 'ms'),
+      figureOnly('  median', alone.median, 'ms'),
+      figureOnly('  ten seconds later, p95', later.p95, 'ms'),
+      figureOnly('  processor time of the service', (after.service - before.service) / requests, 'ms'),
+      figureOnly('  processor time of PostgreSQL', (after.postgres - before.postgres) / requests, 'ms'),
+      figureOnly('  over 4 connections, p95', crowd.p95, 'ms'),
+      figureOnly('  over 4 connections, median', crowd.median, 'ms'),
+    )
+  }
+  return rows
+}
+
+async function spentBy({ service, dsn }: Context): Promise<{ readonly service: number; readonly postgres: number }> {
+  return { service: await processTime(service.pid), postgres: await postgresTime(dsn) }
+}
+
 /** A caller with rights in 20 pools types words of titles, letter by letter; and searches for such words whose hits show where they stand. */
 export async function measureSuggest(context: Context): Promise<Row[]> {
   const word = await titleWords(context.source)
-  const typed = () => {
-    const whole = word()
-    return { query: whole.slice(0, 1 + Math.floor(Math.random() * whole.length)), objecttypes: ['artwork'] }
-  }
-  const values = (): object => ({ ...typed(), tokens: false, fields: ['artwork.title'], fields_suggest: true })
-  const linked = (): object => ({
-    query: word().slice(0, 4),
-    tokens: false,
-    linked_objecttypes: ['artist'],
-    linked_objects_referenced_by_objecttypes: ['artwork'],
-  })
+  const { words: typed, values, linked } = typingOf(word)
   const headers = await signInReader(context)
-  const spent = async (): Promise<number> =>
-    (await processTime(context.service.pid)) + (await postgresTime(context.dsn))
+  const spent = async (): Promise<number> => {
+    const { service, postgres } = await spentBy(context)
+    return service + postgres
+  }
   const run = async (body: () => object): Promise<Load & { readonly cost: number }> => {
-    await suggestLoad(context, { seconds: 4, body, headers })
+    await suggestLoad(context, { connections: 4, seconds: 4, body, headers })
     const before = await spent()
-    const found = await suggestLoad(context, { seconds: 6, body, headers })
+    const found = await suggestLoad(context, { connections: 4, seconds: 6, body, headers })
     return { ...found, cost: ((await spent()) - before) / (6 * found.perSecond) }
   }
   const bare = await bareLoad(context, () => typed().query)
@@ -54,11 +107,12 @@ export async function measureSuggest(context: Context): Promise<Row[]> {
 
 function suggestLoad(
   { service }: Context,
-  { seconds, body, headers }: { seconds: number; body: () => object; headers: Record<string, string> },
+  options: { connections: number; seconds: number; body: () => object; headers: Record<string, string> },
 ): Promise<Load> {
+  const { connections, seconds, body, headers } = options
   return load({
     origin: service.url,
-    connections: 4,
+    connections,
     seconds,
     request: () => ({ method: 'POST', path: '/api/v1/suggest', body: JSON.stringify(body()), headers }),
   })

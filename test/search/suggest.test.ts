@@ -170,6 +170,42 @@ test('counts follow what is saved', async () => {
   assert.deepEqual(await tokens({ query: 'zebr' }), [])
 })
 
+test('of many words that contain the text, those that begin with it come first, the shorter ones before the longer ones', async () => {
+  const letters = [...'abcdefghijklm']
+  const endings = letters.flatMap((one) => letters.map((other) => one + other))
+  const titles = [
+    ...endings.slice(0, 90).map((end) => `qux${end}`),
+    ...letters.map((letter) => `${letter}qux`),
+    'longquxes',
+  ]
+  const works = titles.map((title) =>
+    payload('work', { _pool: { pool: { _id: scene.pool } }, title: { 'en-US': title } }),
+  )
+  assert.equal((await root.post('/db/work', works)).status, 200)
+  await scene.svc.drain()
+  const values = async (query: string, limit: number): Promise<string[]> =>
+    (await suggest({ query, limit, tokens: false, fields: ['work.title'], fields_suggest: true })).fields.map(
+      ({ field }: Json) => field,
+    )
+  const expected = titles.toSorted(
+    (one, other) =>
+      Number(other.startsWith('qux')) - Number(one.startsWith('qux')) ||
+      one.length - other.length ||
+      (one < other ? -1 : 1),
+  )
+  // PostgreSQL answers first, then what is in memory.
+  for (const limit of [100, 99]) {
+    assert.deepEqual(await values('qux', limit), expected.slice(0, limit))
+    assert.deepEqual(
+      await values('quxa', limit),
+      expected.filter((title) => title.startsWith('quxa')),
+    )
+    assert.deepEqual(await values('gqux', limit), ['gqux', 'longquxes'])
+    await scene.svc.drain()
+  }
+  assert.deepEqual(await values('qux', 20), expected.slice(0, 20))
+})
+
 test('without token a guest asks, where guests are allowed', async () => {
   const nobody = scene.svc.as(null)
   const refused = await nobody.post('/suggest', { query: 'ma' })

@@ -31,6 +31,11 @@ export interface BitmapStore {
   soon<C extends Column>(table: ObjectTable, wanted: ColumnRequest<C>): Promise<C | null>
   /** A column that is computed from others in memory; null: it cannot be computed. */
   made<C extends Column>(table: ObjectTable, key: string, make: () => Promise<C | null>): Promise<C | null>
+  /**
+   * Reads a column for all that wait for it: one column after the other, and to its end, even if nobody waits any more. Does nothing
+   * where too many are wanted already.
+   */
+  load(table: ObjectTable, wanted: ColumnRequest): Promise<void>
   /** Columns by their keys. Those that are not in memory, or not `good` enough, are read together. */
   readEach<C extends Column>(
     table: ObjectTable,
@@ -114,6 +119,8 @@ export function createBitmapStore({
   })
   const types = new Map<number, Known>()
   const waiting = new Map<string, Waiting>()
+  const loading = new Map<string, Promise<void>>()
+  let lastLoaded: Promise<void> = Promise.resolve()
   let current: { readonly name: string; readonly done: Promise<void> } | null = null
   let numbers = 0
   let reading: Promise<void> = Promise.resolve()
@@ -165,6 +172,17 @@ export function createBitmapStore({
         const column = await wanted.read(db, known.table)
         known.took += Date.now() - begun
         if (column) cache.set(keyOf(known, wanted), { column, bytes: bytesOfColumn(column) })
+      } catch (error) {
+        log.warn({ err: error }, 'a column could not be read for searches')
+      }
+    })
+  }
+
+  function loadOne(key: string, table: ObjectTable, wanted: ColumnRequest): Promise<void> {
+    return outsideDeadlines(async () => {
+      try {
+        const column = await wanted.read(db, table)
+        if (column) cache.set(key, { column, bytes: bytesOfColumn(column) })
       } catch (error) {
         log.warn({ err: error }, 'a column could not be read for searches')
       }
@@ -223,6 +241,16 @@ export function createBitmapStore({
       if (column) cache.set(name, { column, bytes: bytesOfColumn(column) })
       return column
     },
+    async load(table, wanted) {
+      const known = types.get(table.type)
+      if (known?.table !== table) return
+      const key = keyOf(known, wanted)
+      const other = loading.get(key)
+      if (other || loading.size >= mostWaiting) return other
+      lastLoaded = lastLoaded.then(() => loadOne(key, table, wanted)).finally(() => loading.delete(key))
+      loading.set(key, lastLoaded)
+      await lastLoaded
+    },
     async readEach<C extends Column>(
       table: ObjectTable,
       keys: readonly string[],
@@ -258,6 +286,9 @@ export function createBitmapStore({
       if (known?.table === table) known.outdated = true
     },
     forget: () => types.clear(),
-    idle: () => reading,
+    async idle() {
+      await reading
+      await lastLoaded
+    },
   }
 }

@@ -2,6 +2,7 @@
  * One search with many conditions on lexemes, one after the other: what all of them share (rights, types, pools) is answered once, as
  * bits, and each condition is the places of its lexemes among these. A lexeme is looked up once, whoever asks for it.
  */
+import type { Deadline } from '../../../platform/limits/deadline.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder } from '../../../platform/process/cooperative-yield.ts'
 import type { Expression } from '../../../rights/service.ts'
@@ -15,7 +16,7 @@ import { atMicroseconds, Parameters } from '../query/sql/sql.ts'
 import type { Node } from '../query/sql/tsquery.ts'
 import type { BitmapStore } from './bitmap-store.ts'
 import type { MatchColumn, ObjectTable } from './column.ts'
-import { placesOf } from './lexeme-places.ts'
+import { completePlaces, placesOf } from './lexeme-places.ts'
 import { countBits, findAccessible, findMatches } from './match.ts'
 import { conditionsOf } from './needs.ts'
 import {
@@ -30,6 +31,8 @@ import {
 } from './node-matches.ts'
 import { accessOf, objectsAlone } from './requests.ts'
 
+/** The number of objects of a lexeme beyond which not all are looked up at first. */
+const mostAtFirst = 1000
 /** The highest number of object types whose tables are looked through. */
 const mostTypes = 8
 /** With more changed objects than this, PostgreSQL answers sooner. */
@@ -56,8 +59,10 @@ export interface NodeMatch {
 }
 
 export interface NodeSearch {
-  /** What each node finds; `most`: the number of objects of a lexeme beyond which not all are looked up. */
-  match(nodes: readonly Node[], most: number): Promise<readonly NodeMatch[] | null>
+  /** What each node finds. Of a lexeme that more than a thousand objects have, all are known if it has been completed. */
+  match(nodes: readonly Node[]): Promise<readonly NodeMatch[] | null>
+  /** Reads what is not known of the lexemes in the nodes, as long as there is time. */
+  complete(nodes: readonly Node[], deadline: Deadline): Promise<void>
 }
 
 /** Objects of one type. */
@@ -103,14 +108,26 @@ export async function openNodeSearch(bitmaps: BitmapStore, request: NodeSearchRe
     const bits = await findMatches({ table, conditions: all, among: conditions.among, ranges: [], without })
     sides.push({ table, bits })
   }
+  let isCompleted = false
   return {
-    async match(nodes, most) {
+    async complete(nodes, deadline) {
+      const needs = noNeeds()
+      for (const node of nodes) addNeeds(node, needs)
+      isCompleted = true
+      for (const { table } of sides) await completePlaces(bitmaps, table, needs.lexemes, deadline)
+    },
+    async match(nodes) {
       const needs = noNeeds()
       if (!nodes.every((node) => addNeeds(node, needs))) return null
       const yielder = createYielder()
       const found = nodes.map((): Found => ({ parts: [], count: 0, exact: true, more: [] }))
       for (const side of sides) {
-        const answers = await answersOf(bitmaps, side.table, { needs, most, request, changed: new Set(changed) })
+        const answers = await answersOf(bitmaps, side.table, {
+          needs,
+          request,
+          changed: new Set(changed),
+          isCompleted,
+        })
         if (!answers) return null
         for (const [index, node] of nodes.entries()) {
           add(found[index] as Found, matchesOf(node, answers), side)
@@ -169,10 +186,10 @@ async function answersOf(
   table: ObjectTable,
   {
     needs,
-    most,
     request,
     changed,
-  }: { needs: NodeNeeds; most: number; request: NodeSearchRequest; changed: ReadonlySet<number> },
+    isCompleted,
+  }: { needs: NodeNeeds; request: NodeSearchRequest; changed: ReadonlySet<number>; isCompleted: boolean },
 ): Promise<NodeAnswers | null> {
   const { accessSets } = request.context.plan
   const seen = new Map<Expression, Uint32Array>()
@@ -189,14 +206,18 @@ async function answersOf(
     if (!column) return null
     shared.set(node, column.bits)
   }
-  const { columns, fresh } = await placesOf(bitmaps, request.lexical, table, { lexemes: needs.lexemes, most })
+  const { columns, readAt } = await placesOf(bitmaps, request.lexical, table, {
+    lexemes: needs.lexemes,
+    most: mostAtFirst,
+  })
   // What has changed just before they were read would have new words and be seen by the rights that it had before.
-  const later = fresh ? await changedSince(bitmaps, { ...request, moment: null }, [table]) : []
+  const isFresh = isCompleted || readAt !== null
+  const later = isFresh ? await changedSince(bitmaps, { ...request, moment: isCompleted ? null : readAt }, [table]) : []
   if (!later?.every((id) => changed.has(id))) return null
   return { table, lexemes: columns, seen, shared }
 }
 
-/** Objects that have changed since any of the tables was read, until the moment (null: now); null: there are too many. */
+/** Objects that have changed since any of the tables was read, until the moment (null: now) or later; null: there are too many. */
 async function changedSince(
   bitmaps: BitmapStore,
   { moment, plain }: Pick<NodeSearchRequest, 'plain'> & { readonly moment: number | null },

@@ -1,4 +1,5 @@
 /** Searches for many terms, answered from the places of lexemes. */
+import type { Deadline } from '../../../platform/limits/deadline.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Clause, Hit } from '../../plan/plan.ts'
 import type { FoundTerm, FoundTerms, TermQuery } from '../../plan/terms.ts'
@@ -9,7 +10,7 @@ import type { Node } from '../query/sql/tsquery.ts'
 import { readHits, startStatement } from '../query/statements/statements.ts'
 import { frequent, readTerms, readWordsLike, type TermContext } from '../query/statements/terms.ts'
 import type { Expansions } from '../query/words/text.ts'
-import { patternsOf } from '../query/words/wildcards.ts'
+import { patternsOf, wordsOf } from '../query/words/wildcards.ts'
 import type { BitmapStore } from './bitmap-store.ts'
 import { partsOf } from './needs.ts'
 import { withText } from './node-matches.ts'
@@ -21,6 +22,7 @@ export interface TermSearch {
   readonly plain: Queryable
   readonly lexical: Queryable
   readonly moment: () => Promise<number>
+  readonly deadline: Deadline
 }
 
 /** Stands for a word in a node: a private-use character, which no word contains. */
@@ -32,10 +34,8 @@ const chunk = { first: 48, times: 3 }
 const mostWords = 1500
 /** The highest number of objects that are put in order by the words in them. */
 const mostRanked = 20_000
-/** The number of objects of a lexeme up to which all are looked up, where all of them count. */
-const mostOfLexeme = 20_000
-/** The highest number of conditions for which so many are looked up at once. */
-const mostOpen = 50
+/** The highest number of conditions of which all objects are looked up at once. */
+const mostOpen = 100
 
 const conditionContext = ({ plan, ...context }: TermContext): ConditionContext => ({
   plan,
@@ -88,6 +88,7 @@ export async function quickTerms(
   for (let [from, size] = [0, chunk.first]; ; from += size, size *= chunk.times) {
     const terms = await readTerms(search.lexical, query.source, { from, most: size })
     const matches = await countedEnough(
+      search,
       nodes,
       terms.map((term) => withText(parts.node as Node, query.placeholder, term)),
     )
@@ -104,19 +105,25 @@ export async function quickTerms(
 }
 
 /** Exact, or enough to be frequent. */
-const countedEnough = (nodes: NodeSearch, asked: readonly Node[]) =>
-  matched(nodes, asked, ({ exact, count }) => exact || count >= frequent)
+const countedEnough = (search: TermSearch, nodes: NodeSearch, asked: readonly Node[]) =>
+  matched(search, nodes, asked, ({ exact, count }) => exact || count >= frequent)
 
-/** Looks up more objects of those lexemes whose first ones are not enough. null: there are too many of them. */
+const isExact = ({ exact }: NodeMatch): boolean => exact
+
+/** Looks up all objects of those lexemes whose first ones are not enough. null: there are too many of them. */
 async function matched(
+  { deadline }: TermSearch,
   nodes: NodeSearch,
   asked: readonly Node[],
   isEnough: (match: NodeMatch) => boolean,
 ): Promise<readonly NodeMatch[] | null> {
-  const first = await nodes.match(asked, 2 * frequent)
+  const first = await nodes.match(asked)
   const open = first ? asked.filter((_, index) => !isEnough(first[index] as NodeMatch)) : []
   if (!first || open.length === 0) return first
-  const rest = open.length > mostOpen ? null : await nodes.match(open, mostOfLexeme)
+  if (open.length > mostOpen) return null
+  await nodes.complete(open, deadline)
+  if (deadline.over) return first
+  const rest = await nodes.match(open)
   if (!rest) return null
   const again = rest.values()
   return first.map((match) => (isEnough(match) ? match : (again.next().value as NodeMatch)))
@@ -133,10 +140,8 @@ export async function quickCounts(
   if (!parts || parts.node === 'none') return new Map()
   const { node } = parts
   const nodes = await open(bitmaps, search, parts.besides)
-  const matches = await nodes?.match(
-    terms.map((term) => withText(node, text, term)),
-    mostOfLexeme,
-  )
+  const asked = terms.map((term) => withText(node, text, term))
+  const matches = nodes && (await matched(search, nodes, asked, isExact))
   return new Map((matches ?? []).flatMap(({ count, exact }, index) => (exact ? [[terms[index] as string, count]] : [])))
 }
 
@@ -153,7 +158,7 @@ export async function quickCountEach(
   const asked = clauses.map((clause) => clauseNode(clause, context))
   const nodes = asked.filter((node) => node !== null && node !== 'none')
   const opened = nodes.length === 0 ? null : await open(bitmaps, search, besides)
-  const matches = await opened?.match(nodes, mostOfLexeme)
+  const matches = opened && (await matched(search, opened, nodes, isExact))
   if (!matches) return none
   const counts = new Map<Node, NodeMatch>(nodes.map((node, index) => [node, matches[index] as NodeMatch]))
   return asked.map((node) => {
@@ -172,52 +177,109 @@ export interface PatternMatches {
 }
 
 /**
- * Objects with words that match the one pattern of a search; as many as `most`. null: not all of it is in memory, or with `all` there
- * are too many of them.
+ * Some objects with words that match the one pattern of a search, not more than `most`: those of words that begin with its text
+ * first, then those of shorter words. null: not all of it is in memory.
  */
 export async function quickMatches(
   bitmaps: BitmapStore,
   search: TermSearch,
-  { most, all }: { readonly most: number; readonly all: boolean },
+  most: number,
 ): Promise<PatternMatches | null> {
+  const opened = await openPattern(bitmaps, search)
+  if (!opened) return null
+  if (opened === 'none') return noMatches
+  const { pattern, match } = opened
+  const found = new Found(most)
+  let tried = 0
+  for (const source of wordsOf(pattern)) {
+    for (let [from, size] = [0, chunk.first]; ; from += size, size *= chunk.times) {
+      const least = Math.min(size, mostWords - tried)
+      const terms = await readTerms(search.lexical, { fields: [0], match: source }, { from, most: least + 1 })
+      const some = terms.slice(0, least)
+      const matches = await match(some, ({ exact, count }) => exact || count > 0)
+      if (!matches) return null
+      if (found.add(some, matches)) return found.part
+      tried += some.length
+      if (terms.length <= least) break
+      // There are more words than are tried.
+      if (tried === mostWords) return found.isExact ? found.part : null
+    }
+  }
+  return found.isExact ? found.all : null
+}
+
+/** All objects with words that match the one pattern of a search. null: not all of it is in memory, or there are too many of them. */
+export async function quickMatchesOfAll(bitmaps: BitmapStore, search: TermSearch): Promise<PatternMatches | null> {
+  const opened = await openPattern(bitmaps, search)
+  if (!opened) return null
+  if (opened === 'none') return noMatches
+  const words = await readWordsLike(search.lexical, opened.pattern.like, mostWords)
+  const matches = words && (await opened.match(words, isExact))
+  if (!matches?.every(({ exact }) => exact)) return null
+  const found = new Found(Number.POSITIVE_INFINITY)
+  found.add(words as readonly string[], matches)
+  return found.all.ids.length > mostRanked ? null : found.all
+}
+
+const noMatches: PatternMatches = { ids: [], whole: true, words: [] }
+
+/** Objects with words that were tried. */
+class Found {
+  readonly #most: number
+  readonly #ids = new Set<number>()
+  readonly #words: string[] = []
+  isExact = true
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Whether there are enough. */
+  add(words: readonly string[], matches: readonly NodeMatch[]): boolean {
+    for (const [index, match] of matches.entries()) {
+      this.isExact &&= match.exact
+      if (match.count === 0) continue
+      this.#words.push(words[index] as string)
+      for (const id of match.ids(this.#most)) {
+        this.#ids.add(id)
+        if (this.#ids.size >= this.#most) return true
+      }
+    }
+    return false
+  }
+
+  get part(): PatternMatches {
+    return { ids: [...this.#ids], whole: false, words: this.#words }
+  }
+
+  get all(): PatternMatches {
+    return { ...this.part, whole: true }
+  }
+}
+
+/** null: not all of it is in memory. */
+async function openPattern(bitmaps: BitmapStore, search: TermSearch) {
   const [pattern, ...others] = patternsOf(search.context.plan)
   if (!pattern || others.length > 0 || pattern.dictionary !== 0) return null
   const parts = split(search, { terms: () => [placeholder], found: () => '', ofBeginnings: true }, (clause) =>
     isOfWords(clause),
   )
   if (!parts) return null
-  if (parts.node === 'none') return { ids: [], whole: true, words: [] }
   const { node } = parts
+  if (node === 'none') return 'none'
   const nodes = await open(bitmaps, search, parts.besides)
   if (!nodes) return null
-  const words = await readWordsLike(search.lexical, pattern.like, mostWords + 1)
-  if (all && words.length > mostWords) return null
-  const tried = words.slice(0, mostWords)
-  const ids = new Set<number>()
-  const matching: string[] = []
-  let isExact = true
-  for (
-    let [from, size] = [0, all ? tried.length : chunk.first];
-    from < tried.length;
-    from += size, size *= chunk.times
-  ) {
-    const some = tried.slice(from, from + size)
-    const asked = some.map((word) => withText(node, placeholder, word))
-    const matches = await matched(nodes, asked, ({ exact, count }) => exact || (!all && count > 0))
-    if (!matches) return null
-    for (const [index, match] of matches.entries()) {
-      isExact &&= match.exact
-      if (match.count === 0) continue
-      matching.push(some[index] as string)
-      for (const id of match.ids(most)) {
-        ids.add(id)
-        if (ids.size >= most) return { ids: [...ids], whole: false, words: matching }
-      }
-      if (all && ids.size > mostRanked) return null
-    }
+  return {
+    pattern,
+    /** The objects of each word. */
+    match: (words: readonly string[], isEnough: (match: NodeMatch) => boolean) =>
+      matched(
+        search,
+        nodes,
+        words.map((word) => withText(node, placeholder, word)),
+        isEnough,
+      ),
   }
-  if (!isExact) return null
-  return { ids: [...ids], whole: tried.length === words.length, words: matching }
 }
 
 /** The best of some objects that a search finds, with the words that matched its pattern. */

@@ -17,6 +17,7 @@ import {
   quickCountEach,
   quickCounts,
   quickMatches,
+  quickMatchesOfAll,
   quickTerms,
   type TermSearch,
 } from '../bitmaps/quick-terms.ts'
@@ -290,7 +291,7 @@ export function createPostgresEngine({
       (known) => statements.compileAll(databases.lexical, planWith(known), noExpansions, byTerm(known)),
     )
     const context = { plan: planWith(linked), expansions: noExpansions, linked: byTerm(linked) }
-    return { context, plain: databases.db, lexical: databases.lexical, moment }
+    return { context, plain: databases.db, lexical: databases.lexical, moment, deadline }
   }
 
   const engine: PostgresEngine = {
@@ -324,7 +325,7 @@ export function createPostgresEngine({
     },
     async best(asked, among, deadline) {
       const search = await prepareTerms(asked, deadline)
-      const found = await quickMatches(bitmaps, search, { most: Number.POSITIVE_INFINITY, all: true })
+      const found = await quickMatchesOfAll(bitmaps, search)
       if (found) {
         const ids = among ? found.ids.filter((id) => among.has(id)) : found.ids
         return (await bestOf(search, ids, found.words)).map(({ id }) => id)
@@ -335,7 +336,7 @@ export function createPostgresEngine({
     },
     async some(asked, deadline) {
       const { limit } = asked
-      const found = await quickMatches(bitmaps, await prepareTerms(asked, deadline), { most: limit, all: false })
+      const found = await quickMatches(bitmaps, await prepareTerms(asked, deadline), limit)
       if (found) return found
       const { first, target } = await prepare({ ...asked, sort: byId }, deadline)
       const ids = first.where === null ? [] : await statements.readSome(target, first)

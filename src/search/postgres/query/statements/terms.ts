@@ -86,14 +86,13 @@ export async function readTerms(
   return rows.map(({ term }) => term)
 }
 
-/** Words that match a pattern of `like`: first those that begin with its text, the shorter ones first. */
-export async function readWordsLike(db: Queryable, like: string, most: number): Promise<readonly string[]> {
+/** Words that match a pattern of `like`, in no order; null: there are more than `most`. */
+export async function readWordsLike(db: Queryable, like: string, most: number): Promise<readonly string[] | null> {
   const { rows } = await db.query<{ term: string }>(
-    `select term from search_term where field = 0 and term like $1
-     order by not starts_with(term, $2), char_length(term), term limit $3`,
-    [like, like.replace(/[%_\\]/g, ''), most],
+    'select term from search_term where field = 0 and term like $1 limit $2',
+    [like, most + 1],
   )
-  return rows.map(({ term }) => term)
+  return rows.length > most ? null : rows.map(({ term }) => term)
 }
 
 /** The number of matches with each term. */

@@ -4,6 +4,7 @@ import { AppError } from '../../../../platform/errors.ts'
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import { type Pattern, patterns } from '../../../document/analyze.ts'
 import type { Clause, SearchPlan, SearchScope, TextClause, TextTarget } from '../../../plan/plan.ts'
+import type { TermMatch } from '../../../plan/terms.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { trashSql } from '../access/trash.ts'
 import { readableSql } from '../access/visibility.ts'
@@ -15,9 +16,7 @@ const mostTerms = 1024
 
 export const noExpansions: Expansions = { terms: () => [], found: () => '' }
 
-interface Wanted {
-  readonly dictionary: number
-  readonly like: string
+interface Wanted extends PlanPattern {
   /** The texts in which the pattern is searched. */
   readonly places: WordTarget[]
 }
@@ -94,14 +93,30 @@ async function lookUp(
   return (await lexical.query<TermRow>(sql, values)).rows
 }
 
-/** A pattern of a plan, in the form for `like`; `dictionary`: 0 for words, else the id of a `string` column. */
+/** A pattern of a plan, also in the form for `like`; `dictionary`: 0 for words, else the id of a `string` column. */
 export interface PlanPattern {
   readonly dictionary: number
+  readonly pattern: Pattern
   readonly like: string
 }
 
 /** All patterns of a plan, beginnings too. */
 export const patternsOf = (plan: SearchPlan): readonly PlanPattern[] => wantedBy(plan, isUsable)
+
+/** The words that match a pattern: first those that begin with its text, where an index finds them in their order. */
+export function wordsOf({ pattern: { parts }, like }: PlanPattern): readonly TermMatch[] {
+  const [first, second, third] = parts
+  const all = { is: 'like', pattern: like, without: null } as const
+  if (!first || !second || parts.length > 3) return [all]
+  if ('literal' in first) return !third && isStar(second) ? [{ is: 'beginning', text: first.literal }] : [all]
+  if (!third || !isStar(first) || !('literal' in second) || !isStar(third)) return [all]
+  return [
+    { is: 'beginning', text: second.literal },
+    { ...all, without: second.literal },
+  ]
+}
+
+const isStar = (part: Pattern['parts'][number]): boolean => 'wildcard' in part && part.wildcard === '*'
 
 function wantedBy(plan: SearchPlan, isWanted = needsDictionary): Wanted[] {
   const wanted = new Map<string, Wanted>()
@@ -145,7 +160,7 @@ function wantedBy(plan: SearchPlan, isWanted = needsDictionary): Wanted[] {
       if (!isWanted(pattern)) return
       const like = likeOf(pattern)
       const key = keyOf(dictionary, like)
-      const known = wanted.get(key) ?? { dictionary, like, places: [] }
+      const known = wanted.get(key) ?? { dictionary, pattern, like, places: [] }
       wanted.set(key, known)
       known.places.push(...targets.map((target) => ({ target, types })))
     }

@@ -22,21 +22,30 @@ export function createFileSystemStore(folder: string): BlobStore {
 
   async function receive(source: AsyncIterable<Buffer>): Promise<Received> {
     const path = join(temporaryFolder, crypto.randomUUID())
-    const discard = (): Promise<void> => rm(path, { force: true })
+    const file = await create(path)
     let size = 0
     try {
-      const file = await create(path)
-      try {
-        for await (const pieces of gathered(source)) size += await writeAll(file, pieces)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
+      for await (const pieces of gathered(source)) size += await writeAll(file, pieces)
     } catch (error) {
-      await discard().catch(() => {})
+      await file.close().catch(() => {})
+      await rm(path, { force: true }).catch(() => {})
       throw error
     }
-    return { size, discard, keep: (sha256) => keep(path, place(sha256)) }
+    // The disk writes it while the caller does what else it has to do before the content gets its name.
+    const written = file.sync().finally(() => file.close())
+    // The failure is that of `keep`.
+    written.catch(() => {})
+    return {
+      size,
+      async discard() {
+        await written.catch(() => {})
+        await rm(path, { force: true })
+      },
+      async keep(sha256) {
+        await written
+        await keep(path, place(sha256))
+      },
+    }
   }
 
   async function read(sha256: Sha256, range?: ByteRange): Promise<Readable> {
@@ -129,15 +138,22 @@ async function create(path: string): Promise<FileHandle> {
 
 /** Makes a folder that survives a power cut: its entry in the folder above is on disk, too. */
 async function makeFolder(path: string): Promise<void> {
-  const made = await mkdir(path, { recursive: true, mode: 0o750 })
-  if (made === undefined) return
-  for (let at = path; at.length >= made.length; at = dirname(at)) await syncFolder(dirname(at))
+  await Promise.all((await newFolders(path)).map((folder) => syncFolder(dirname(folder))))
 }
 
+/** Makes a folder and those above it; answers the new ones. */
+async function newFolders(path: string): Promise<string[]> {
+  const made = await mkdir(path, { recursive: true, mode: 0o750 })
+  const folders: string[] = []
+  if (made !== undefined) for (let at = path; at.length >= made.length; at = dirname(at)) folders.push(at)
+  return folders
+}
+
+/** Most contents get a folder of their own, so all folders are written together: one after the other takes as long for each. */
 async function keep(from: string, to: string): Promise<void> {
-  await makeFolder(dirname(to))
+  const made = await newFolders(dirname(to))
   await rename(from, to)
-  await syncFolder(dirname(to))
+  await Promise.all([dirname(to), ...made.map(dirname)].map(syncFolder))
 }
 
 async function syncFolder(path: string): Promise<void> {

@@ -20,7 +20,8 @@ export function createFileSystemStore(folder: string): BlobStore {
   const place = (sha256: Sha256): string => join(folder, pathOf(sha256))
   const gathered = createGatherer()
 
-  async function receive(source: AsyncIterable<Buffer>): Promise<Received> {
+  /** Writes a content under a temporary name; `written` resolves when it is on disk, too. */
+  async function write(source: AsyncIterable<Buffer>) {
     const path = join(temporaryFolder, crypto.randomUUID())
     const file = await create(path)
     let size = 0
@@ -31,10 +32,15 @@ export function createFileSystemStore(folder: string): BlobStore {
       await rm(path, { force: true }).catch(() => {})
       throw error
     }
-    // The disk writes it while the caller does what else it has to do before the content gets its name.
     const written = file.sync().finally(() => file.close())
-    // The failure is that of `keep`.
+    // A failure is reported when the promise is awaited.
     written.catch(() => {})
+    return { path, size, written }
+  }
+
+  async function receive(source: AsyncIterable<Buffer>): Promise<Received> {
+    // The disk is not waited for: meanwhile the caller does what comes before `keep`.
+    const { path, size, written } = await write(source)
     return {
       size,
       async discard() {
@@ -98,12 +104,13 @@ export function createFileSystemStore(folder: string): BlobStore {
         return
       }
       const content = Buffer.from(crypto.randomUUID())
-      const received = await receive(once(content))
+      const { path, size, written } = await write(once(content))
       try {
-        const written = await statOf(temporaryFolder)
-        if (!written || received.size !== content.length) throw new Error('what was written is not there')
+        await written
+        if (!(await statOf(temporaryFolder)) || size !== content.length)
+          throw new Error('what was written is not there')
       } finally {
-        await received.discard()
+        await rm(path, { force: true })
       }
     },
     close() {},

@@ -181,15 +181,23 @@ export async function createRenditions(options: RenditionOptions) {
     },
 
     /** Renditions of new files, in the transaction that makes these. */
-    plan: (tx: Tx, wishes: readonly RenditionRequest[]): Promise<void> =>
-      planNew(tx, { jobs, settings: settings(), marking, first, fairPriority }, wishes),
+    plan(tx: Tx, wishes: readonly RenditionRequest[]): Promise<void> {
+      precedence.expect()
+      return planNew(tx, { jobs, settings: settings(), marking, first, fairPriority }, wishes)
+    },
 
     /** Waits until a version of each of the files is made, or will not be; see `awaitVersion`. */
     awaitVersion: (files: readonly StoredFile[], name: string): Promise<readonly StoredFile[]> =>
       awaitVersion({ listeners, read: (ids) => readFiles(ids.length > 1 ? db : options.pipelined, ids) }, files, name),
 
-    /** To be called when a file begins to arrive: the process for its preview is ready when the upload ends. */
-    expect: viewers.warm,
+    /**
+     * To be called when a file begins to arrive: the process for its preview is ready when the upload ends, and other
+     * renditions do not begin just before.
+     */
+    expect(): void {
+      precedence.expect()
+      viewers.warm()
+    },
 
     /** Facts about a picture or a PDF from its content; nothing where it cannot be read. */
     async inspect({ locationId, sha256, type }: InspectedContent): Promise<Readonly<Record<string, unknown>>> {

@@ -12,9 +12,15 @@ export type Precedence = ReturnType<typeof createPrecedence>
 /** Runs urgent work first: other work waits for it, though not for ever. */
 export function createPrecedence({ pause = 50, longest = 10_000 }: PrecedenceOptions = {}) {
   let urgent = 0
-  let lastEnd = Number.NEGATIVE_INFINITY
+  /** When urgent work was last seen. */
+  let last = Number.NEGATIVE_INFINITY
 
   return {
+    /** To be called when urgent work is about to come: other work waits for the pause before it continues. */
+    expect(): void {
+      last = performance.now()
+    },
+
     /** Runs urgent work. */
     async ahead<T>(work: () => Promise<T>): Promise<T> {
       urgent++
@@ -22,7 +28,7 @@ export function createPrecedence({ pause = 50, longest = 10_000 }: PrecedenceOpt
         return await work()
       } finally {
         urgent--
-        lastEnd = performance.now()
+        last = performance.now()
       }
     },
 
@@ -31,7 +37,7 @@ export function createPrecedence({ pause = 50, longest = 10_000 }: PrecedenceOpt
       const deadline = performance.now() + most
       while (!signal.aborted) {
         const now = performance.now()
-        const wait = urgent > 0 ? pause : lastEnd + pause - now
+        const wait = urgent > 0 ? pause : last + pause - now
         if (wait <= 0 || now >= deadline) return
         await sleep(Math.min(wait, Math.max(1, deadline - now)), undefined, { signal }).catch(() => {})
       }

@@ -115,6 +115,7 @@ async function pageOfObjects(context: Context): Promise<Row[]> {
   const { authorization = '' } = await context.headers()
   const pool = new Pool(context.service.url, { connections: 1 })
   const times: Record<string, number[]> = { bench_plain: [], bench_pictures: [] }
+  let page = Buffer.alloc(0)
   try {
     for (let round = 0; round < 100; round++) {
       for (const [type, list] of Object.entries(times)) {
@@ -123,6 +124,7 @@ async function pageOfObjects(context: Context): Promise<Row[]> {
         const answer = await pool.request({ method: 'GET', path, headers: { authorization } })
         const body = Buffer.from(await answer.body.arrayBuffer())
         list.push(performance.now() - begun)
+        if (type === 'bench_pictures') page = body
         const signatures = body.toString('latin1').split('x-svc-signature').length - 1
         const expected = type === 'bench_plain' ? 0 : objects * perObject * (versions.length + 1)
         if (answer.statusCode !== 200 || signatures < expected) throw new Error(`${signatures} signed addresses`)
@@ -135,7 +137,31 @@ async function pageOfObjects(context: Context): Promise<Row[]> {
   return [
     atMost('page of 100 objects: three files of five renditions each, signed, add', 3, pictures - plain, 'ms'),
     figureOnly('  the page with them', pictures, 'ms'),
+    figureOnly(`  its ${(page.length / 1e6).toFixed(1)} MB from a bare server`, await bareTime(page), 'ms'),
   ]
+}
+
+/** Milliseconds until a bare server has sent these bytes (median). */
+async function bareTime(content: Buffer): Promise<number> {
+  const folder = await temporaryFolder()
+  try {
+    const path = join(folder.path, 'content')
+    await writeFile(path, content)
+    const bare = await startProcess('bench/file-server.ts', [], { BENCH_FILE: path })
+    const pool = new Pool(bare.url, { connections: 1 })
+    const times: number[] = []
+    for (let count = 0; count < 100; count++) {
+      const begun = performance.now()
+      const answer = await pool.request({ method: 'GET', path: '/' })
+      await answer.body.arrayBuffer()
+      times.push(performance.now() - begun)
+    }
+    await pool.close()
+    await bare.stop()
+    return median(times.slice(20))
+  } finally {
+    await folder.remove()
+  }
 }
 
 /** Files with copies of the versions of one file. */

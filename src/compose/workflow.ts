@@ -54,7 +54,7 @@ async function rightsOfUsers(
 /** Settings of administrators for objects: configuration, transitions, object types, pools, tags. */
 export async function composeWorkflow(
   { config, db, log }: Given,
-  { bus, memory, seal, jobs, snapshots, queued }: Ground,
+  { bus, memory, seal, jobs, pipelined, snapshots, queued }: Ground,
   {
     baseConfig,
     datamodel,
@@ -86,6 +86,7 @@ export async function composeWorkflow(
   const withRecipes = withAdded<ReturnType<typeof baseConfig.get>>()
   const files = await createFileService({
     db,
+    pipelined,
     readOnly,
     seal,
     bus,

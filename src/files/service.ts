@@ -93,6 +93,8 @@ export interface FileOptions
       'db' | 'rights' | 'usesOf' | 'filesWithin' | 'whoNames' | 'anonymous' | 'changed' | 'memory'
     >,
     Pick<JanitorOptions, 'formerFiles'> {
+  /** For reads of one file by its id. */
+  readonly pipelined: Queryable
   readonly seal: Seal
   readonly bus: Bus
   readonly events: EventLog
@@ -165,6 +167,7 @@ export async function createFileService(options: FileOptions) {
   })
   const renditions = await createRenditions({
     db,
+    pipelined: options.pipelined,
     jobs,
     log: options.log,
     readOnly: options.readOnly,
@@ -201,6 +204,7 @@ export async function createFileService(options: FileOptions) {
   const { folders, viewers } = renditions
   const delivery = createDelivery({
     db,
+    pipelined: options.pipelined,
     events,
     externalUrl,
     signatures,

@@ -142,3 +142,18 @@ test('what somebody waits for goes first; the rest waits for it, though not for 
   never.resolve()
   await held
 })
+
+test('other renditions do not begin when urgent ones are about to come', async () => {
+  const precedence = createPrecedence({ pause: 60_000, longest: 60_000 })
+  await precedence.turn(new AbortController().signal)
+  precedence.expect()
+  const stop = new AbortController()
+  let isTurn = false
+  const turn = precedence.turn(stop.signal).then(() => {
+    isTurn = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(isTurn, false)
+  stop.abort()
+  await turn
+})

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 /** Hexadecimal SHA-256 of a content: the only name that it has in a store. */
 export type Sha256 = string
 
-/** A content that has arrived whole and is on stable storage, under a temporary name. */
+/** A content that has arrived whole, under a temporary name. */
 export interface Received {
   readonly size: number
   /** Gives it its final name; it is on stable storage when this resolves. If the content exists already, nothing changes. */

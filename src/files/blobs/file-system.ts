@@ -20,23 +20,38 @@ export function createFileSystemStore(folder: string): BlobStore {
   const place = (sha256: Sha256): string => join(folder, pathOf(sha256))
   const gathered = createGatherer()
 
-  async function receive(source: AsyncIterable<Buffer>): Promise<Received> {
+  /** Writes a content under a temporary name; `written` resolves when it is on disk, too. */
+  async function write(source: AsyncIterable<Buffer>) {
     const path = join(temporaryFolder, crypto.randomUUID())
-    const discard = (): Promise<void> => rm(path, { force: true })
+    const file = await create(path)
     let size = 0
     try {
-      const file = await create(path)
-      try {
-        for await (const pieces of gathered(source)) size += await writeAll(file, pieces)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
+      for await (const pieces of gathered(source)) size += await writeAll(file, pieces)
     } catch (error) {
-      await discard().catch(() => {})
+      await file.close().catch(() => {})
+      await rm(path, { force: true }).catch(() => {})
       throw error
     }
-    return { size, discard, keep: (sha256) => keep(path, place(sha256)) }
+    const written = file.sync().finally(() => file.close())
+    // A failure is reported when the promise is awaited.
+    written.catch(() => {})
+    return { path, size, written }
+  }
+
+  async function receive(source: AsyncIterable<Buffer>): Promise<Received> {
+    // The disk is not waited for: meanwhile the caller does what comes before `keep`.
+    const { path, size, written } = await write(source)
+    return {
+      size,
+      async discard() {
+        await written.catch(() => {})
+        await rm(path, { force: true })
+      },
+      async keep(sha256) {
+        await written
+        await keep(path, place(sha256))
+      },
+    }
   }
 
   async function read(sha256: Sha256, range?: ByteRange): Promise<Readable> {
@@ -89,12 +104,13 @@ export function createFileSystemStore(folder: string): BlobStore {
         return
       }
       const content = Buffer.from(crypto.randomUUID())
-      const received = await receive(once(content))
+      const { path, size, written } = await write(once(content))
       try {
-        const written = await statOf(temporaryFolder)
-        if (!written || received.size !== content.length) throw new Error('what was written is not there')
+        await written
+        if (!(await statOf(temporaryFolder)) || size !== content.length)
+          throw new Error('what was written is not there')
       } finally {
-        await received.discard()
+        await rm(path, { force: true })
       }
     },
     close() {},
@@ -129,15 +145,22 @@ async function create(path: string): Promise<FileHandle> {
 
 /** Makes a folder that survives a power cut: its entry in the folder above is on disk, too. */
 async function makeFolder(path: string): Promise<void> {
-  const made = await mkdir(path, { recursive: true, mode: 0o750 })
-  if (made === undefined) return
-  for (let at = path; at.length >= made.length; at = dirname(at)) await syncFolder(dirname(at))
+  await Promise.all((await newFolders(path)).map((folder) => syncFolder(dirname(folder))))
 }
 
+/** Makes a folder and those above it; answers the new ones. */
+async function newFolders(path: string): Promise<string[]> {
+  const made = await mkdir(path, { recursive: true, mode: 0o750 })
+  const folders: string[] = []
+  if (made !== undefined) for (let at = path; at.length >= made.length; at = dirname(at)) folders.push(at)
+  return folders
+}
+
+/** Most contents get a folder of their own, so all folders are written together: one after the other takes as long for each. */
 async function keep(from: string, to: string): Promise<void> {
-  await makeFolder(dirname(to))
+  const made = await newFolders(dirname(to))
   await rename(from, to)
-  await syncFolder(dirname(to))
+  await Promise.all([dirname(to), ...made.map(dirname)].map(syncFolder))
 }
 
 async function syncFolder(path: string): Promise<void> {

@@ -5,6 +5,8 @@ import type { JobHandler, Jobs } from '../../jobs/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Config } from '../../platform/config/config.ts'
 import { requireRight } from '../../platform/http/system-right.ts'
+import { currentDeadline } from '../../platform/limits/deadline.ts'
+import { createShares } from '../../platform/limits/shares.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { withoutNetwork } from '../../platform/process/foreign/network.ts'
 import type { StoredFile } from '../model.ts'
@@ -41,7 +43,7 @@ import { createPrecedence } from './recipes/precedence.ts'
 import { localPath } from './sources/sources.ts'
 import { createWorkFolders } from './sources/work-folders.ts'
 import { CannotMake } from './workshop/failure.ts'
-import { createWorkers } from './workshop/workers.ts'
+import { createWorkers, type Workers } from './workshop/workers.ts'
 
 export type RenditionConfig = Pick<
   Config,
@@ -125,7 +127,10 @@ export async function createRenditions(options: RenditionOptions) {
   const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
   const produce = createProduce({ ...options, ...tools, workers })
   const preview = createProduce({ ...options, ...tools, workers: viewers })
-  const firstOnes = createProduce({ ...options, ...tools, workers: viewers, looksLater: true })
+  const makers = createShares(config.jobsPreview)
+  const run: Workers['run'] = (task, signal, who = currentDeadline().who) =>
+    makers.run(who, () => viewers.run(task, signal, who), signal)
+  const firstOnes = createProduce({ ...options, ...tools, workers: { run }, looksLater: true })
   const describe = createDescribe({ ...options, ...tools, workers })
   const looking = { db, settings, marking, recipePrograms, schedule: scheduleIn, scheduleMetadata: describeIn }
 
@@ -176,15 +181,23 @@ export async function createRenditions(options: RenditionOptions) {
     },
 
     /** Renditions of new files, in the transaction that makes these. */
-    plan: (tx: Tx, wishes: readonly RenditionRequest[]): Promise<void> =>
-      planNew(tx, { jobs, settings: settings(), marking, first, fairPriority }, wishes),
+    plan(tx: Tx, wishes: readonly RenditionRequest[]): Promise<void> {
+      precedence.expect()
+      return planNew(tx, { jobs, settings: settings(), marking, first, fairPriority }, wishes)
+    },
 
     /** Waits until a version of each of the files is made, or will not be; see `awaitVersion`. */
     awaitVersion: (files: readonly StoredFile[], name: string): Promise<readonly StoredFile[]> =>
-      awaitVersion({ listeners, read: (ids) => readFiles(db, ids) }, files, name),
+      awaitVersion({ listeners, read: (ids) => readFiles(ids.length > 1 ? db : options.pipelined, ids) }, files, name),
 
-    /** To be called when a file begins to arrive: the process for its preview is ready when the upload ends. */
-    expect: viewers.warm,
+    /**
+     * To be called when a file begins to arrive: the process for its preview is ready when the upload ends, and other
+     * renditions do not begin just before.
+     */
+    expect(): void {
+      precedence.expect()
+      viewers.warm()
+    },
 
     /** Facts about a picture or a PDF from its content; nothing where it cannot be read. */
     async inspect({ locationId, sha256, type }: InspectedContent): Promise<Readonly<Record<string, unknown>>> {

@@ -52,7 +52,7 @@ export async function storeReceived<T extends NewReceivedFile>(
     await store.announceBlobs(db, files)
     for (const { received, sha256 } of arrived) await received.keep(sha256)
     const versions = await manualVersions(arrived, inspect)
-    return await db.transaction(async (tx) => {
+    const makeRecords = async (tx: Tx): Promise<StoredFile[]> => {
       const whole = files.filter((_, index) => !isVersion(arrived[index] as T))
       const inserted = (whole.length > 0 ? await store.insertFiles(tx, actor.userId, whole) : []).values()
       await putManualVersions(tx, versions)
@@ -73,7 +73,8 @@ export async function storeReceived<T extends NewReceivedFile>(
         made.flatMap((file, index) => eventsOf(file, arrived[index] as T)),
       )
       return made
-    })
+    }
+    return await db.transaction(makeRecords, { byIndexes: true })
   } catch (error) {
     await discardAll(arrived)
     throw error

@@ -26,6 +26,8 @@ import * as store from './store.ts'
 
 export interface ProduceDeps {
   readonly db: Db
+  /** For reads of one file. */
+  readonly pipelined: Queryable
   readonly events: EventLog
   readonly settings: () => RenditionSettings
   readonly marking: Marking
@@ -36,7 +38,7 @@ export interface ProduceDeps {
   }
   /** See `FileOptions`. */
   readonly changed: (tx: Tx, fileIds: readonly number[]) => Promise<void>
-  readonly workers: Workers
+  readonly workers: Pick<Workers, 'run'>
   /**
    * A request waits for the result: the perceptual hash of the original is computed later, with other renditions or its
    * metadata.
@@ -64,7 +66,7 @@ export const mostAttempts = 3
  */
 export function createProduce(deps: ProduceDeps) {
   return async function produce({ fileId, priority }: ProduceJob, { attempt, signal }: Attempt): Promise<void> {
-    const [file] = await records.readFiles(deps.db, [fileId])
+    const [file] = await records.readFiles(deps.pipelined, [fileId])
     if (!file) return
     const original = originalOf(file)
     const all = recipesFor(deps.settings(), original)
@@ -148,34 +150,37 @@ async function conclude(
       endOf(outcome, recipeHash(outcome.recipe, all, marks), madeOf),
     )
     const ended = outcomes.map((outcome) => endOf(outcome, recipeHash(outcome.recipe, all, marks), madeOf))
-    await db.transaction(async (tx) => {
-      if (!(await store.lockOriginal(tx, file.id, madeOf))) return
-      tx.afterCommit(() => listeners.tell(file.id))
-      // A process that changes the marks of the file either checks its renditions after this, or its change is visible
-      // here.
-      const now = await marksIn(tx)
-      const outdated = outcomes.some(({ recipe }) => recipeHash(recipe, all, now) !== recipeHash(recipe, all, marks))
-      if (outdated) return again(tx)
-      const none = outcomes.filter((outcome) => 'unmarked' in outcome || 'tooSmall' in outcome)
-      // A request waits for the first renditions: these statements are sent together, in this order.
-      await Promise.all([
-        store.putVersions(tx, file.id, versions),
-        store.dropVersions(
-          tx,
-          file.id,
-          none.map(({ recipe }) => recipe.name),
-        ),
-        store.endRenditions(tx, file.id, ended),
-        late.length > 0 && store.endRenditions(tx, file.id, late, { pending: true }),
-        basics && store.addMetadata(tx, file.id, basics),
-        perceptualHash !== undefined && store.putPerceptualHash(tx, file.id, madeOf, perceptualHash),
-        changed(tx, [file.id]),
-        events.append(
-          tx,
-          outcomes.flatMap((outcome) => eventOf(file, outcome, took)),
-        ),
-      ])
-    })
+    await db.transaction(
+      async (tx) => {
+        if (!(await store.lockOriginal(tx, file.id, madeOf))) return
+        tx.afterCommit(() => listeners.tell(file.id))
+        // A process that changes the marks of the file either checks its renditions after this, or its change is visible
+        // here.
+        const now = await marksIn(tx)
+        const outdated = outcomes.some(({ recipe }) => recipeHash(recipe, all, now) !== recipeHash(recipe, all, marks))
+        if (outdated) return again(tx)
+        const none = outcomes.filter((outcome) => 'unmarked' in outcome || 'tooSmall' in outcome)
+        // A request waits for the first renditions: these statements are sent together, in this order.
+        await Promise.all([
+          store.putVersions(tx, file.id, versions),
+          store.dropVersions(
+            tx,
+            file.id,
+            none.map(({ recipe }) => recipe.name),
+          ),
+          store.endRenditions(tx, file.id, ended),
+          late.length > 0 && store.endRenditions(tx, file.id, late, { pending: true }),
+          basics && store.addMetadata(tx, file.id, basics),
+          perceptualHash !== undefined && store.putPerceptualHash(tx, file.id, madeOf, perceptualHash),
+          changed(tx, [file.id]),
+          events.append(
+            tx,
+            outcomes.flatMap((outcome) => eventOf(file, outcome, took)),
+          ),
+        ])
+      },
+      { eager: true, byIndexes: true },
+    )
   } catch (error) {
     await Promise.all(kept.map(({ received }) => received.discard().catch(() => {})))
     throw error

@@ -75,7 +75,8 @@ export async function readPending(from: Queryable, ids: readonly number[]): Prom
 
 /**
  * Begins those of the renditions that are waiting. Answers how often each was begun, by name. A caller that tries `again`
- * also gets those that it had begun itself before it was interrupted.
+ * also gets those that it had begun itself before it was interrupted. It does not wait for the disk: after a crash of the
+ * server they may be begun once more.
  */
 export async function beginRenditions(
   from: Queryable,
@@ -83,7 +84,8 @@ export async function beginRenditions(
   { names, again }: { readonly names: readonly string[]; readonly again: boolean },
 ): Promise<ReadonlyMap<string, number>> {
   const { rows } = await from.query<{ name: string; attempts: number }>(
-    `update file_rendition set status = 'processing', status_at = now(), percent = 0, attempts = attempts + 1
+    `with quick as materialized (select set_config('synchronous_commit', 'off', true))
+     update file_rendition set status = 'processing', status_at = now(), percent = 0, attempts = attempts + 1 from quick
      where file_id = $1 and name = any($2::text[]) and (status = 'pending' or $3 and status = 'processing')
      returning name, attempts`,
     [fileId, names, again],

@@ -52,12 +52,12 @@ export interface DescribeDeps extends ProduceDeps {
 
 /** Reads the metadata and the text of a file, and stores them. If they cannot be read, the reason is noted once. */
 export function createDescribe(deps: DescribeDeps) {
-  const { db, events, locations, folders, changed, uploader, recipePrograms } = deps
+  const { db, pipelined, events, locations, folders, changed, uploader, recipePrograms } = deps
   return async function describe(
     { fileId }: { readonly fileId: number },
     { attempt, signal }: JobContext,
   ): Promise<void> {
-    const [file] = await records.readFiles(db, [fileId])
+    const [file] = await records.readFiles(pipelined, [fileId])
     if (!file) return
     const begun = await store.beginRenditions(db, fileId, { names: [metadataName], again: attempt > 1 })
     if (begun.size === 0) return

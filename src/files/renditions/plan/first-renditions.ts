@@ -31,6 +31,8 @@ export interface FirstRenditionsOptions {
 
 export type FirstRenditions = ReturnType<typeof createFirstRenditions>
 
+/** Files in work for each one whose renditions are being made: others are opened and stored meanwhile. */
+const besides = 2
 /** Files that may wait in this process, for each one in work: further files are queued, so that other processes share them. */
 const waitingForEach = 4
 /** Milliseconds after which other renditions are queued even if more files arrive. */
@@ -44,7 +46,7 @@ const longest = 2000
 export function createFirstRenditions({ db, jobs, most, precedence, produce, scheduleRest }: FirstRenditionsOptions) {
   let here = 0
   /** One more place than `most` is for users without work in progress, so that another user's slow files do not delay them. */
-  const shares = createShares(most)
+  const shares = createShares(most * besides)
   let rest: { readonly files: NewFileJob[]; readonly stored: Promise<void> } | null = null
 
   async function makeFirst({ fileId, who }: NewFileJob, context: Attempt): Promise<void> {

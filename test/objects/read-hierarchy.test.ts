@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Json } from '../support/client.ts'
+import type { Json, Query } from '../support/client.ts'
 import { link, type Scene, startScene } from './read-scene.ts'
 
 let scene: Scene
@@ -75,6 +75,54 @@ describe('hierarchies', () => {
       [leisure, sun, beach],
     ])
     assert.deepEqual([object._level, object._has_children], [1, false])
+  })
+})
+
+describe('paths of old versions', () => {
+  let term: number
+  let work: number
+  before(async () => {
+    const above = await scene.add('term', { name: 'Above, once' })
+    term = await scene.add('term', { name: 'Term, once', _parents: [link('term', above)] })
+    work = await scene.add('work', { inventory: 'once', '_nested:work__term': [{ term: link('term', term) }] })
+    await change('term', above, { name: 'Above, now' })
+    await change('term', term, { name: 'Term, now' })
+    await change('work', work, { inventory: 'now' })
+  })
+
+  async function change(type: string, id: number, block: object): Promise<void> {
+    const { _id, _version } = (await scene.read(type, id))[type]
+    const answer = await scene.svc
+      .as('root')
+      .patch(`/db/${type}`, [{ _objecttype: type, _mask: '_all_fields', [type]: { _id, _version, ...block } }])
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  }
+
+  const titles = (path: Json) => path.map((entry: Json) => [entry._standard['1'].text['en-US'], entry.term._version])
+  const pathsOf = (object: Json) => [titles(object._path), object._paths.map(titles)]
+  // Ancestors are those of today.
+  const then = [
+    ['Above, now', 2],
+    ['Term, once', 1],
+  ]
+  const now = [
+    ['Above, now', 2],
+    ['Term, now', 2],
+  ]
+
+  test('the object at the end of its paths has the title of its version', async () => {
+    const old = await scene.read('term', term, { version: 1, format: 'full' })
+    assert.equal(old._standard['1'].text['en-US'], 'Term, once')
+    assert.deepEqual(pathsOf(old), [then, [then]])
+    assert.deepEqual(pathsOf(await scene.read('term', term, { format: 'full' })), [now, [now]])
+  })
+
+  test('so has an object to which an old version links', async () => {
+    const termOf = async (query: Query): Promise<Json> =>
+      (await scene.read('work', work, { format: 'full', ...query })).work['_nested:work__term'][0].term
+    assert.deepEqual(pathsOf(await termOf({ version: 1 })), [then, [then]])
+    assert.deepEqual(pathsOf(await termOf({ version: 1, latest_linked: 1 })), [now, [now]])
+    assert.deepEqual(pathsOf(await termOf({})), [now, [now]])
   })
 })
 

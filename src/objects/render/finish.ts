@@ -19,12 +19,18 @@ const maxLevel = 100
  * capabilities.
  */
 export async function finish(run: Run): Promise<void> {
-  await Promise.all([fillHierarchy(run), fillHistory(run), fillDetails(run), fillOldStandards(run), fillAcls(run)])
+  await Promise.all([fillHierarchyAndTitles(run), fillHistory(run), fillDetails(run), fillAcls(run)])
   // The history refers to people and standards to files, so both are loaded last.
   await Promise.all([fillPeople(run), fillFiles(run)])
   await eachYielding(run.last, (action) => action(), run.yielder)
   const { hierarchy, history, details, oldStandards, acls, people, files, last } = run
   for (const list of [hierarchy, history, details, oldStandards, acls, people, files, last]) list.length = 0
+}
+
+/** The path of an object ends with the object itself, so the titles of old versions are filled in when the paths are. */
+async function fillHierarchyAndTitles(run: Run): Promise<void> {
+  await fillHierarchy(run)
+  await fillOldStandards(run)
 }
 
 async function fillHierarchy(run: Run): Promise<void> {

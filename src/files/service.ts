@@ -204,7 +204,6 @@ export async function createFileService(options: FileOptions) {
   const { folders, viewers } = renditions
   const delivery = createDelivery({
     db,
-    pipelined: options.pipelined,
     events,
     externalUrl,
     signatures,

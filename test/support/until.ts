@@ -10,6 +10,6 @@ export async function until(condition: () => boolean | Promise<boolean>, seconds
   while (!(await condition())) {
     const waited = performance.now() - began
     assert.ok(waited < seconds * 1000, `waited for ${seconds} seconds`)
-    await sleep(Math.min(Math.max(5, waited / 20), 100))
+    await sleep(Math.min(Math.max(5, waited / 40), 25))
   }
 }

@@ -2,7 +2,7 @@ import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { outsideDeadlines } from '../../platform/limits/deadline.ts'
-import type { Db, Queryable } from '../../platform/postgres/db.ts'
+import type { Db } from '../../platform/postgres/db.ts'
 import type { Signatures } from '../addresses/signatures.ts'
 import { readArchiveEntry } from '../archives/read-entry.ts'
 import type { ByteRange } from '../blobs/blob-store.ts'
@@ -21,8 +21,6 @@ import type { TransformRequest } from './transform-request.ts'
 
 export interface DeliveryOptions extends DerivedDownloadDeps {
   readonly db: Db
-  /** For reads of one file. */
-  readonly pipelined: Queryable
   readonly events: EventLog
   readonly externalUrl: string
   readonly signatures: Pick<Signatures, 'left'>
@@ -140,8 +138,7 @@ export function createDelivery(options: DeliveryOptions) {
     addresses: readonly ContentAddress[],
     caller: { readonly actor: Actor | null } | null,
   ): Promise<readonly (Omit<Found, 'keep'> | AppError)[]> {
-    const from = addresses.length > 1 ? db : options.pipelined
-    const files = new Map((await readFiles(from, idsOf(addresses))).map((file) => [file.id, file]))
+    const files = new Map((await readFiles(db, idsOf(addresses))).map((file) => [file.id, file]))
     const wanted = addresses.map(({ fileId: id }) => ({ id, file: files.get(id) }))
     const access = caller ? await records.accessFor(caller.actor, wanted) : []
     const found = addresses.map(({ fileId, hash, version: name }, index) => {

@@ -1,7 +1,7 @@
 /** Updates of the values of plugin types by their updaters, and of the copies in objects. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Model } from '../../datamodel/model.ts'
-import type { Db, Tx } from '../../platform/postgres/db.ts'
+import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { keepExact, readExact } from '../../platform/values/exact-json.ts'
 import { type CustomData, expiryOf, mapCustomData, uuidOf } from '../content/custom-values.ts'
 import type { Content } from '../stored/content.ts'
@@ -175,18 +175,22 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
       })
     },
 
-    /** Claims the update run of a type, for this number of seconds; false: another process has it. */
-    async begin(type: string, seconds: number, total: number): Promise<boolean> {
-      const { rowCount } = await db.query(
+    /**
+     * Claims the update run of a type, for this number of seconds; null: another process has it. `brokenOff`: the run before it
+     * has not ended.
+     */
+    async begin(type: string, seconds: number, total: number): Promise<{ readonly brokenOff: boolean } | null> {
+      const { rows } = await db.query<{ brokenOff: boolean }>(
         `insert into custom_datum_run as r (type, held_until, started_at, done, total)
          values ($1, now() + make_interval(secs => $2), now(), 0, $3)
          on conflict (type) do update set held_until = excluded.held_until, started_at = excluded.started_at,
            done = 0, total = excluded.total
-         where r.held_until < now()`,
+         where r.held_until < now()
+         returning coalesce(old.held_until > '-infinity', false) as "brokenOff"`,
         [type, seconds, total],
         'custom-data-begin',
       )
-      return rowCount === 1
+      return rows[0] ?? null
     },
 
     /** Reports the progress, and extends the claim by this number of seconds. */
@@ -198,8 +202,12 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
       )
     },
 
-    async end(type: string): Promise<void> {
-      await db.query(`update custom_datum_run set held_until = '-infinity' where type = $1`, [type], 'custom-data-end')
+    async end(from: Queryable, type: string): Promise<void> {
+      await from.query(
+        `update custom_datum_run set held_until = '-infinity' where type = $1`,
+        [type],
+        'custom-data-end',
+      )
     },
   }
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { EventLog } from '../../events/service.ts'
 import { CallbackFailed } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
+import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import { createPeriodic } from '../../platform/process/periodic.ts'
 import { readExact } from '../../platform/values/exact-json.ts'
 import type { createCallbacks } from '../callbacks/pre-save.ts'
@@ -24,9 +25,10 @@ export interface CustomDataStore {
   ): Promise<{ readonly updated: number; readonly merged: number }>
   refresh(type: string): Promise<number>
   removeUnused(type: string): Promise<void>
-  begin(type: string, seconds: number, total: number): Promise<boolean>
+  /** null: another process has the run. `brokenOff`: the run before it was killed. */
+  begin(type: string, seconds: number, total: number): Promise<{ readonly brokenOff: boolean } | null>
   goOn(type: string, seconds: number, done: number): Promise<void>
-  end(type: string): Promise<void>
+  end(from: Queryable, type: string): Promise<void>
 }
 
 /** The condition for due values: their time is over at that moment; values without a time are due so many days earlier. */
@@ -46,7 +48,7 @@ export interface UpdaterOptions {
   readonly say: ReturnType<typeof createCallbacks>['say']
   readonly data: CustomDataStore
   readonly events: Pick<EventLog, 'append'>
-  readonly db: Parameters<EventLog['append']>[0]
+  readonly db: Db
   readonly systemActor: () => Promise<Actor>
   readonly paused: () => boolean
   /** The value of a setting of a plugin. */
@@ -109,10 +111,12 @@ export function createUpdaters(options: UpdaterOptions) {
     while (!stopped() && (await data.refresh(run.type)) > 0) await data.goOn(run.type, holdOf(run), doneOf(run))
   }
 
-  async function steps(run: Run, when: Due, stopped: () => boolean): Promise<void> {
+  /** Returns whether there was anything to do. */
+  async function steps(run: Run, when: Due, stopped: () => boolean, brokenOff: boolean): Promise<boolean> {
     // Values left by an earlier run.
     await refreshAll(run, stopped)
-    if (run.stats.total === 0) return
+    // A run that was killed behind its last values has not told the plugin that it ended.
+    if (run.stats.total === 0 && !brokenOff) return false
     await ask(run, { action: 'start_update' })
     for (let offset = 0; !stopped(); ) {
       const given = await data.next(run.type, when, run.update.batchSize)
@@ -134,6 +138,7 @@ export function createUpdaters(options: UpdaterOptions) {
       await refreshAll(run, stopped)
     }
     await ask(run, { action: 'end_update' })
+    return true
   }
 
   async function runOf(plugin: Plugin, name: string, update: Updater, stopped: () => boolean, at: Date): Promise<void> {
@@ -143,25 +148,29 @@ export function createUpdaters(options: UpdaterOptions) {
     const when = { at, earlier: update.expiresDays - days }
     const total = await data.due(type, when)
     const run: Run = { plugin, type, update, log: [], stats: { total, updated: 0, de_duplicated: 0 }, state: undefined }
-    if (!(await data.begin(type, holdOf(run), total))) return
+    const begun = await data.begin(type, holdOf(run), total)
+    if (!begun) return
     try {
-      await steps(run, when, stopped)
+      const worked = await steps(run, when, stopped, begun.brokenOff)
       await data.removeUnused(type)
-      if (total > 0) await note(run, null)
+      if (worked) await endTold(run, null)
+      else await data.end(db, type)
     } catch (error) {
       const reason = `${type} ${error instanceof Error ? error.message : String(error)}`
       log.warn({ plugin: plugin.name, type, err: error }, 'values of a type could not be brought up to date')
-      await note(run, reason)
-    } finally {
-      await data.end(type)
+      await endTold(run, reason)
     }
   }
 
-  async function note({ type, log: lines, stats }: Run, error: string | null): Promise<void> {
+  /** Ends a run, together with the event of its end. */
+  async function endTold({ type, log: lines, stats }: Run, error: string | null): Promise<void> {
     const info = { type, log: lines, stats, ...(error === null ? {} : { error }) }
     const actor = await systemActor()
     const name = error === null ? 'CUSTOM_DATA_TYPE_UPDATER' : 'CUSTOM_DATA_TYPE_UPDATER_ERROR'
-    await events.append(db, [{ type: name, actor, info }])
+    await db.transaction(async (tx) => {
+      await events.append(tx, [{ type: name, actor, info }])
+      await data.end(tx, type)
+    })
   }
 
   return createPeriodic({

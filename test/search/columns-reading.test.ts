@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
+import { noDeadlineFor, withinDeadline } from '../../src/platform/limits/deadline.ts'
 import { divideMemory, standardMemory } from '../../src/platform/memory/shares.ts'
 import { type Db, openDb } from '../../src/platform/postgres/db.ts'
 import { type ColumnRequest, createBitmapStore } from '../../src/search/postgres/bitmaps/bitmap-store.ts'
@@ -148,4 +149,23 @@ test('a column that searches wait for is read once for all of them, and one afte
   await Promise.all(waiting)
   assert.deepEqual(begun, ['table', 'a', 'b'])
   for (const key of ['a', 'b']) assert.equal(bitmaps.column(table, wanted(key)), column)
+})
+
+test('a caller waits for ten columns at most, and others have their turns between them', async () => {
+  const { bitmaps, begun, wanted, want, isBegun, finish } = prepared()
+  want('table')
+  await finish('table')
+  await bitmaps.idle()
+  const table = tableOf(bitmaps)
+  const load = (who: string, key: string) => withinDeadline(noDeadlineFor(who), () => bitmaps.load(table, wanted(key)))
+  const ofOne = Array.from({ length: 12 }, (_, index) => `one${index}`)
+  const loads = [...ofOne.map((key) => load('one', key)), load('another', 'other')]
+  await isBegun('one0')
+  const order = ['one0', 'other', ...ofOne.slice(1, 10)]
+  for (const key of order) {
+    await isBegun(key)
+    await finish(key)
+  }
+  await Promise.all(loads)
+  assert.deepEqual(begun, ['table', ...order])
 })

@@ -132,7 +132,7 @@ test('SR-017 a point in time {id, keep_alive} keeps pages as they were, for all 
       `select from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
     )
     return rows.length === 0
-  })
+  }, 10)
   await ends(root, id)
   works = works.filter((each) => !gone.includes(each))
 })

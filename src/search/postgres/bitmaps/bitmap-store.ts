@@ -5,7 +5,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { outsideDeadlines } from '../../../platform/limits/deadline.ts'
+import { currentDeadline, outsideDeadlines } from '../../../platform/limits/deadline.ts'
+import { createShares } from '../../../platform/limits/shares.ts'
 import { createByteCache } from '../../../platform/memory/byte-cache.ts'
 import type { Shares } from '../../../platform/memory/shares.ts'
 import type { Db } from '../../../platform/postgres/db.ts'
@@ -32,8 +33,8 @@ export interface BitmapStore {
   /** A column that is computed from others in memory; null: it cannot be computed. */
   made<C extends Column>(table: ObjectTable, key: string, make: () => Promise<C | null>): Promise<C | null>
   /**
-   * Reads a column for all that wait for it: one column after the other, and to its end, even if nobody waits any more. Does nothing
-   * where too many are wanted already.
+   * Reads a column for all that wait for it: one column after the other, callers in turns, and to its end, even if nobody waits any
+   * more. Does nothing where the caller, or all together, want too many already.
    */
   load(table: ObjectTable, wanted: ColumnRequest): Promise<void>
   /** Columns by their keys. Those that are not in memory, or not `good` enough, are read together. */
@@ -86,6 +87,8 @@ interface Known {
 const rest = { least: 5000, times: 20 }
 /** The highest number of columns that wait to be read. Beyond it, requests are dropped and must be repeated. */
 const mostWaiting = 50
+/** The highest number of columns that one caller waits for. */
+const mostOfOne = 10
 /** Milliseconds that a search waits for a column. */
 const patience = 300
 /** Milliseconds until a type with too many objects is tried again. */
@@ -120,7 +123,7 @@ export function createBitmapStore({
   const types = new Map<number, Known>()
   const waiting = new Map<string, Waiting>()
   const loading = new Map<string, Promise<void>>()
-  let lastLoaded: Promise<void> = Promise.resolve()
+  const loads = createShares(1, undefined, 0)
   let current: { readonly name: string; readonly done: Promise<void> } | null = null
   let numbers = 0
   let reading: Promise<void> = Promise.resolve()
@@ -245,11 +248,12 @@ export function createBitmapStore({
       const known = types.get(table.type)
       if (known?.table !== table) return
       const key = keyOf(known, wanted)
+      const { who } = currentDeadline()
       const other = loading.get(key)
-      if (other || loading.size >= mostWaiting) return other
-      lastLoaded = lastLoaded.then(() => loadOne(key, table, wanted)).finally(() => loading.delete(key))
-      loading.set(key, lastLoaded)
-      await lastLoaded
+      if (other || loading.size >= mostWaiting || loads.of(who) >= mostOfOne) return other
+      const loaded = loads.run(who, () => loadOne(key, table, wanted)).finally(() => loading.delete(key))
+      loading.set(key, loaded)
+      await loaded
     },
     async readEach<C extends Column>(
       table: ObjectTable,
@@ -288,7 +292,7 @@ export function createBitmapStore({
     forget: () => types.clear(),
     async idle() {
       await reading
-      await lastLoaded
+      await Promise.all(loading.values())
     },
   }
 }

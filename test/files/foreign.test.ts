@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, readlink, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, suite, test } from 'node:test'
@@ -58,6 +58,37 @@ suite('what files say of themselves is read apart', () => {
     assert.equal(found.get('PNG:ImageWidth'), 20)
     assert.equal(found.get('PNG:Comment1'), 'x'.repeat(50))
     assert.ok(![...found.keys()].some((key) => key.startsWith('System:') || key.startsWith('ExifTool:')))
+  })
+
+  test('one program reads many files, each for itself; another one follows when it has ended', {
+    skip: process.platform !== 'linux' && 'only Linux shows where a process works',
+  }, async () => {
+    const programs = async () => {
+      const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+      const here = await Promise.all(
+        pids.map(async (pid) => {
+          const place = await readlink(`/proc/${pid}/cwd`).catch(() => '')
+          const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+          return place === (await realpath(folder.path)) && command.startsWith('perl') ? [Number(pid)] : []
+        }),
+      )
+      return here.flat()
+    }
+    const commentsOf = async (name: string, content: Buffer) =>
+      (await tagsOf(name, content)).filter((tag) => tag.name.startsWith('Comment')).length
+    assert.equal(await commentsOf('first.png', await packed('iTXt', 2, 50)), 2)
+    const [program, ...others] = await programs()
+    assert.ok(program !== undefined && others.length === 0)
+    assert.equal(await commentsOf('second.png', await packed('iTXt', 1, 50)), 1)
+    assert.equal(await commentsOf('third.png', await picture(5, 5, 'png')), 0)
+    // It says of an empty file that it is one, and goes on.
+    await tagsOf('fourth.png', Buffer.alloc(0)).catch((error: unknown) => assert.ok(error instanceof CannotMake))
+    assert.deepEqual(await programs(), [program])
+    process.kill(program, 'SIGKILL')
+    await until(async () => !(await programs()).includes(program))
+    assert.equal(await commentsOf('fifth.png', await packed('iTXt', 2, 50)), 2)
+    const [next, ...more] = await programs()
+    assert.ok(next !== undefined && next !== program && more.length === 0)
   })
 
   test('no configuration of the machine or of a folder runs', async () => {

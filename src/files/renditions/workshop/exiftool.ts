@@ -1,17 +1,20 @@
 import { access, mkdtemp } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { runForeign } from '../../../platform/process/foreign/run.ts'
+import { createExiftoolProcess } from './exiftool-process.ts'
 import { CannotMake, reasonOf } from './failure.ts'
 import type { EmbeddedTask, Order, StripTask, TagsTask } from './tasks.ts'
 import { type Tag, tagsOf } from './technical.ts'
 
 /**
- * ExifTool, a program in Perl that comes in a package. It runs once for each file, in an empty folder without any
- * configuration. A process of the workshop starts it and reads its output: whatever that is, the service gets tags of a
- * bounded size.
+ * ExifTool, a program in Perl that comes in a package. A process of the workshop keeps it running for the files that it is
+ * given (exiftool-process.ts), without any configuration, and reads its output: whatever that is, the service gets tags of
+ * a bounded size.
  */
 const needed = 'exiftool-vendored'
+
+/** This process does one task at a time, and so does its ExifTool. */
+const shared = createExiftoolProcess()
 
 export type Limits = Order['limits']
 
@@ -40,9 +43,9 @@ const stripped = [
 const embeddedTags = ['JpgFromRaw', 'PreviewImage', 'OtherImage', 'PageImage', 'PhotoshopThumbnail', 'ThumbnailImage']
 
 /** All tags. @throws {CannotMake} */
-export async function readTags({ source, folder }: TagsTask, limits: Limits): Promise<readonly Tag[]> {
+export async function readTags({ source }: TagsTask, limits: Limits): Promise<readonly Tag[]> {
   const args = ['-j', '-G1', '-l', '-a', '-api', 'LargeFileSupport=1', '-fast', source.path]
-  const said = await exiftool(args, folder, limits, 'its metadata cannot be read')
+  const said = await exiftool(args, limits, 'its metadata cannot be read')
   const [read] = parsed(said)
   if (typeof read !== 'object' || read === null) throw new CannotMake('unreadable', 'its metadata cannot be read')
   return tagsOf(read as Record<string, unknown>)
@@ -67,20 +70,14 @@ function asWritten(_key: string, value: unknown, context?: { readonly source?: s
 }
 
 /** @throws {CannotMake} */
-export async function strip({ source, folder }: StripTask, limits: Limits): Promise<null> {
-  await change([...stripped, source.path], folder, limits, 'its metadata cannot be taken out')
+export async function strip({ source }: StripTask, limits: Limits): Promise<null> {
+  await change([...stripped, source.path], limits, 'its metadata cannot be taken out')
   return null
 }
 
 /** Lets ExifTool change a file. @throws {CannotMake} also where it reports that it changed nothing */
-export async function change(
-  args: readonly string[],
-  folder: string,
-  limits: Limits,
-  problem: string,
-  config = '',
-): Promise<void> {
-  const said = (await exiftool(args, folder, limits, problem, config)).toString('utf8')
+export async function change(args: readonly string[], limits: Limits, problem: string, config = ''): Promise<void> {
+  const said = (await exiftool(args, limits, problem, config)).toString('utf8')
   if (/\b1 image files (?:updated|unchanged)/.test(said) && !said.includes("weren't updated")) return
   throw new CannotMake('unreadable', problem)
 }
@@ -92,7 +89,7 @@ export async function embedded({ source, folder }: EmbeddedTask, limits: Limits)
     const path = join(into, `${tag}.jpg`)
     // %0f: leaves out the name of the source, so that the file name is exactly the rest.
     const args = ['-b', `-${tag}`, '-w', `${into}/%0f${tag}.jpg`, source.path]
-    await exiftool(args, folder, limits, '').catch((error: unknown) => {
+    await exiftool(args, limits, '').catch((error: unknown) => {
       if (!(error instanceof CannotMake) || error.kind === 'unavailable' || error.late) throw error
     })
     const there = await access(path).then(
@@ -104,39 +101,28 @@ export async function embedded({ source, folder }: EmbeddedTask, limits: Limits)
   throw new CannotMake('unreadable', 'the file carries no picture of itself')
 }
 
-async function exiftool(
-  args: readonly string[],
-  folder: string,
-  limits: Limits,
-  problem: string,
-  config = '',
-): Promise<Buffer> {
-  const own = await mkdtemp(join(folder, 'exiftool-'))
+async function exiftool(args: readonly string[], limits: Limits, problem: string, config = ''): Promise<Buffer> {
   const memory = Math.min(mostMemory, limits.memory)
-  const end = await runForeign({
-    program: 'perl',
-    // Uses neither a configuration of the machine nor one in the working folder.
-    args: [script(), '-config', config, '-charset', 'filename=utf8', ...args],
-    folder: own,
-    limits: { seconds: limits.seconds, memory, output: limits.output, said: mostSaid, addresses: memory },
-    // The process that starts it has no network already.
-    isolate: [],
-  })
-  if (end.kind === 'ended') {
-    // The exit code of the shell for a command that was not found.
-    if (end.code === 127) throw new CannotMake('unavailable', `${needed} needs Perl on the machine`, { needs: needed })
-    if (end.code === 0) return end.output
-    // It also reports unreadable data as part of its output.
-    if (end.code === 1 && end.output.length > 2) return end.output
-    const last = end.errors.trim().split('\n').at(-1) ?? ''
-    throw new CannotMake('unreadable', `${problem}${last === '' ? '' : ` (${reasonOf(last).slice(0, 200)})`}`)
+  const bounds = { seconds: limits.seconds, memory, output: limits.output, said: mostSaid, addresses: memory }
+  // A program with a configuration serves a single command.
+  const program = config === '' ? shared : createExiftoolProcess()
+  // Uses neither a configuration of the machine nor one in the working folder.
+  const command = ['perl', script(), '-config', config, '-stay_open', 'True', '-@', '-'] as const
+  const end = await program.run(command, ['-charset', 'filename=utf8', ...args], bounds)
+  if (program !== shared) program.end()
+  if (end.kind === 'absent') {
+    throw new CannotMake('unavailable', `${needed} needs Perl on the machine`, { needs: needed })
   }
   if (end.kind === 'broken') {
     throw new CannotMake('unreadable', `${problem}: ExifTool ${end.broken.reason}`, {
       late: end.broken.limit === 'time',
     })
   }
-  throw new CannotMake('unavailable', `${needed} needs Perl on the machine`, { needs: needed })
+  if (end.code === 0) return end.output
+  // It also reports unreadable data as part of its output.
+  if (end.code === 1 && end.output.length > 2) return end.output
+  const last = end.errors.trim().split('\n').at(-1) ?? ''
+  throw new CannotMake('unreadable', `${problem}${last === '' ? '' : ` (${reasonOf(last).slice(0, 200)})`}`)
 }
 
 /** The path of the program: in a dependency of the package, which is not installed everywhere. */

@@ -36,7 +36,7 @@ export async function writeTags({ source, folder, metadata }: WriteTask, limits:
   await writeFile(args, `${lines.join('\n')}\n`)
   const config = metadata.own.length === 0 ? '' : join(folder, 'exiftool.config')
   if (config !== '') await writeFile(config, configOf(metadata.own))
-  await change(['-E', '-m', '-overwrite_original', '-@', args, source.path], folder, limits, problem, config)
+  await change(['-E', '-m', '-overwrite_original', '-@', args, source.path], limits, problem, config)
   return null
 }
 

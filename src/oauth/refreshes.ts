@@ -1,11 +1,12 @@
 import { AppError } from '../platform/errors.ts'
-import type {
-  DirectoryStatus,
-  DirectoryStatusService,
-  IssuedTokens,
-  Refresh,
-  Session,
-  Sessions,
+import {
+  type DirectoryStatus,
+  type DirectoryStatusService,
+  type IssuedTokens,
+  isOfDirectory,
+  type Refresh,
+  type Session,
+  type Sessions,
 } from '../signin/service.ts'
 
 /** The directory of the user does not allow the session to continue. */
@@ -34,9 +35,9 @@ export function createRefreshes({ sessions, words }: RefreshDependencies) {
      * used up.
      */
     async refresh(request: Refresh): Promise<IssuedTokens | Stopped | null> {
-      const userId = await sessions.ownerOfRefresh(request)
-      const word = userId === null ? 'there' : await wordOf(userId, request.remoteAddr)
-      return word === 'there' ? sessions.refresh(request) : word
+      const owner = await sessions.ownerOfRefresh(request)
+      const word = owner && isOfDirectory(owner.type) ? await wordOf(owner.userId, request.remoteAddr) : 'there'
+      return word === 'there' ? sessions.refresh(request, owner?.userId ?? null) : word
     },
 
     /** Like `Sessions.renew`. @throws {AppError} `InvalidToken` */

@@ -1,4 +1,5 @@
 import type { BaseConfigService } from '../../config/service.ts'
+import type { UserType } from '../../people/model.ts'
 import { networkOf } from '../../platform/limits/callers.ts'
 import { createLimiter } from '../../platform/limits/limiter.ts'
 import type { Db } from '../../platform/postgres/db.ts'
@@ -19,6 +20,9 @@ export type DirectoryStatusService = ReturnType<typeof createDirectoryStatus>
 
 /** Limits of requests to LDAP, running and waiting. */
 const sizes = { concurrency: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
+
+/** Whether a directory says whether there is still such a user; of all others only the service does. */
+export const isOfDirectory = (type: UserType): boolean => type === 'sso' || type === 'ldap'
 
 /** Whether directories still have their users, for ways to sign in that do not ask the directory themselves. */
 export function createDirectoryStatus({ db, baseConfig, sessions, directories, singleSignOn }: WordDependencies) {
@@ -42,8 +46,8 @@ export function createDirectoryStatus({ db, baseConfig, sessions, directories, s
 
   async function ask(userId: number, remoteAddr: string, enough: number): Promise<DirectoryStatus> {
     const stored = await findWord(db, userId)
-    if (stored?.type === 'sso') return ofProvider(stored)
-    if (stored?.type !== 'ldap') return 'there'
+    if (!stored || !isOfDirectory(stored.type)) return 'there'
+    if (stored.type === 'sso') return ofProvider(stored)
     const word = await ofLdap(userId, stored, remoteAddr, enough)
     if (word === 'gone') {
       await db.transaction((tx) => sessions.endOfUsers(tx, [{ userId, reason: 'left_directory' }], remoteAddr))

@@ -6,7 +6,7 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog, NewEvent } from '../../events/service.ts'
-import { rootUserId } from '../../people/model.ts'
+import { rootUserId, type UserType } from '../../people/model.ts'
 import type { EndedSessions } from '../../people/service.ts'
 import { signInObstacle } from '../../people/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -235,40 +235,46 @@ export function createSessions({
      * New tokens for a refresh token, which is used up. A used token that is sent again indicates theft: the whole session ends.
      * But two tabs may refresh at once, so for some seconds it returns the same successor again. `null` when the token is not
      * valid.
+     * @param owner the user that `ownerOfRefresh` has just told
      * @throws {AppError} `ServerGeneric` when more scopes are requested than the session has.
      * @see RFC 9700 section 4.14.2
      */
-    async refresh(request: Refresh): Promise<IssuedTokens | null> {
+    async refresh(request: Refresh, owner: number | null): Promise<IssuedTokens | null> {
       const hash = tokenHash(request.refreshToken)
-      const issued = await db.transaction(async (tx) => {
-        const seed = randomBytes(32)
-        const first = await store.useRefreshToken(tx, hash, seed, request)
-        const rotated = first ?? (await store.findJustUsed(tx, hash, request, refreshGrace))
-        if (!rotated) return null
-        const user = (await store.findAccess(tx, [rotated.userId]))[0]
-        if (!user || signInObstacle(user, clock())) return null
-        const scopes = request.scopes ?? rotated.scopes
-        const excess = scopes.find((scope) => !rotated.scopes.includes(scope))
-        if (excess !== undefined) throw new AppError('ServerGeneric', { scope: excess })
-        const next = scopes.includes('offline') ? successorOf(request.refreshToken, rotated.seed) : null
-        const tokens = newTokens(scopes, next)
-        if (!first && next !== null && !(await store.hasToken(tx, tokenHash(next)))) return null
-        const stored = first ? tokens.stored : { ...tokens.stored, refreshHash: null }
-        await Promise.all([
-          store.addTokens(tx, { id: rotated.sessionId, scopes: rotated.scopes }, stored),
-          store.noteLastSeen(tx, rotated.userId),
-        ])
-        return tokens.issued
-      })
+      const issued =
+        owner === null
+          ? null
+          : await db.transaction(async (tx) => {
+              const seed = randomBytes(32)
+              const [first, [user]] = await Promise.all([
+                store.useRefreshToken(tx, hash, seed, request),
+                store.findAccess(tx, [owner]),
+              ])
+              const rotated = first ?? (await store.findJustUsed(tx, hash, request, refreshGrace))
+              if (!rotated) return null
+              if (!user || signInObstacle(user, clock())) return null
+              const scopes = request.scopes ?? rotated.scopes
+              const excess = scopes.find((scope) => !rotated.scopes.includes(scope))
+              if (excess !== undefined) throw new AppError('ServerGeneric', { scope: excess })
+              const next = scopes.includes('offline') ? successorOf(request.refreshToken, rotated.seed) : null
+              const tokens = newTokens(scopes, next)
+              if (!first && next !== null && !(await store.hasToken(tx, tokenHash(next)))) return null
+              const stored = first ? tokens.stored : { ...tokens.stored, refreshHash: null }
+              await Promise.all([
+                store.addTokens(tx, { id: rotated.sessionId, scopes: rotated.scopes }, stored),
+                store.noteLastSeen(tx, rotated.userId),
+              ])
+              return tokens.issued
+            })
       if (!issued) await endStolen(hash, request)
       return issued
     },
 
     /** The user of a refresh token, if it belongs to this client and is still valid; null: it is not. */
-    async ownerOfRefresh({ refreshToken, clientId }: Refresh): Promise<number | null> {
+    async ownerOfRefresh({ refreshToken, clientId }: Refresh): Promise<{ userId: number; type: UserType } | null> {
       const found = await store.findToken(db, tokenHash(refreshToken))
       if (found?.kind !== 'r' || found.clientId !== clientId) return null
-      return (found.usedSecondsAgo ?? 0) > refreshGrace ? null : found.userId
+      return (found.usedSecondsAgo ?? 0) > refreshGrace ? null : { userId: found.userId, type: found.userType }
     },
 
     /** Ends the session of a token of either kind (logout). `false` when there is no such token of this client. */

@@ -266,6 +266,7 @@ const foundSession = `s.id as "sessionId", s.user_id as "userId", s.client_id as
 
 export interface FoundToken extends FoundSession {
   kind: 'a' | 'r'
+  userType: UserType
   /** Null: it is not a used refresh token. */
   usedSecondsAgo: number | null
 }
@@ -273,10 +274,12 @@ export interface FoundToken extends FoundSession {
 /** A token of either kind that is not revoked yet, expired or not. */
 export async function findToken(db: Queryable, hash: Buffer): Promise<FoundToken | null> {
   const { rows } = await db.query<FoundToken>(
-    `select ${foundSession}, t.kind::text as kind,
+    `select ${foundSession}, t.kind::text as kind, u.type as "userType",
        abs(extract(epoch from now() - t.used_at))::float8 as "usedSecondsAgo"
-     from oauth_token t join oauth_session s on s.id = t.session_id where t.hash = $1 and s.revoked_at is null`,
+     from oauth_token t join oauth_session s on s.id = t.session_id join "user" u on u.id = s.user_id
+     where t.hash = $1 and s.revoked_at is null`,
     [hash],
+    'token_session',
   )
   return rows[0] ?? null
 }

@@ -91,6 +91,13 @@ suite('what files say of themselves is read apart', () => {
     assert.ok(next !== undefined && next !== program && more.length === 0)
   })
 
+  test('a path is no further argument', async () => {
+    const content = await picture(5, 5, 'png')
+    await assert.rejects(tagsOf('a.png\n-o\nb.png', content), /line breaks/)
+    assert.ok(!(await readdir(folder.path)).includes('b.png'))
+    assert.ok((await tagsOf('c.png', content)).length > 3)
+  })
+
   test('no configuration of the machine or of a folder runs', async () => {
     const ran = join(folder.path, 'ran')
     await writeFile(join(folder.path, '.ExifTool_config'), `open(my $f, '>', '${ran}'); close $f; 1;`)

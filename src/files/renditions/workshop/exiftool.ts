@@ -102,6 +102,8 @@ export async function embedded({ source, folder }: EmbeddedTask, limits: Limits)
 }
 
 async function exiftool(args: readonly string[], limits: Limits, problem: string, config = ''): Promise<Buffer> {
+  // Each argument is a line: the rest of a path must not be taken for further arguments.
+  if (args.some((arg) => /[\r\n]/.test(arg))) throw new CannotMake('unreadable', `${problem}: its path has line breaks`)
   const memory = Math.min(mostMemory, limits.memory)
   const bounds = { seconds: limits.seconds, memory, output: limits.output, said: mostSaid, addresses: memory }
   // A program with a configuration serves a single command.

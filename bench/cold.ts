@@ -114,7 +114,7 @@ async function both(
 
 function reads(scene: Scene): Promise<Row[]> {
   const { headers, ids } = scene
-  return both(scene, 'read one of all objects, 16 connections', 16, { cold: 45, warm: 65 }, (warm) => {
+  return both(scene, 'read one of all objects, 16 connections', 16, { cold: 33, warm: 65 }, (warm) => {
     const id = warm ? anyOf(ids.slice(0, 100)) : once(ids)
     return {
       service: () => ({
@@ -164,11 +164,11 @@ async function pages(scene: Scene): Promise<Row[]> {
   const kinds = [
     [
       'a page of 50, standard, filter, sort, total',
-      { cold: 35, warm: 60 },
+      { cold: 25, warm: 60 },
       (warm: boolean) => filtered('standard', warm),
     ],
     ['a page of 50, short, filter, sort, total', { cold: 35, warm: 60 }, (warm: boolean) => filtered('short', warm)],
-    ['full text, total, 50 in standard', { cold: 30, warm: null }, worded],
+    ['full text, total, 50 in standard', { cold: 20, warm: null }, worded],
   ] as const
   for (const [name, limits, body] of kinds) {
     const bytes = {

@@ -63,16 +63,17 @@ suite('what files say of themselves is read apart', () => {
   test('one program reads many files, each for itself; another one follows when it has ended', {
     skip: process.platform !== 'linux' && 'only Linux shows where a process works',
   }, async () => {
+    const here = await realpath(folder.path)
     const programs = async () => {
       const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-      const here = await Promise.all(
+      const found = await Promise.all(
         pids.map(async (pid) => {
           const place = await readlink(`/proc/${pid}/cwd`).catch(() => '')
           const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-          return place === (await realpath(folder.path)) && command.startsWith('perl') ? [Number(pid)] : []
+          return place === here && command.startsWith('perl') ? [Number(pid)] : []
         }),
       )
-      return here.flat()
+      return found.flat()
     }
     const commentsOf = async (name: string, content: Buffer) =>
       (await tagsOf(name, content)).filter((tag) => tag.name.startsWith('Comment')).length

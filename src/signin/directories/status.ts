@@ -21,7 +21,7 @@ export type DirectoryStatusService = ReturnType<typeof createDirectoryStatus>
 /** Limits of requests to LDAP, running and waiting. */
 const sizes = { concurrency: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
 
-/** Whether a directory says whether there is still such a user; of all others only the service does. */
+/** Whether users of the type may sign in only as long as their directory or provider has them. */
 export const isOfDirectory = (type: UserType): boolean => type === 'sso' || type === 'ldap'
 
 /** Whether directories still have their users, for ways to sign in that do not ask the directory themselves. */

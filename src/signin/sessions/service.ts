@@ -235,37 +235,13 @@ export function createSessions({
      * New tokens for a refresh token, which is used up. A used token that is sent again indicates theft: the whole session ends.
      * But two tabs may refresh at once, so for some seconds it returns the same successor again. `null` when the token is not
      * valid.
-     * @param owner the user that `ownerOfRefresh` has just told
+     * @param owner the user of the token, by `ownerOfRefresh`; null: it is not valid any more
      * @throws {AppError} `ServerGeneric` when more scopes are requested than the session has.
      * @see RFC 9700 section 4.14.2
      */
     async refresh(request: Refresh, owner: number | null): Promise<IssuedTokens | null> {
       const hash = tokenHash(request.refreshToken)
-      const issued =
-        owner === null
-          ? null
-          : await db.transaction(async (tx) => {
-              const seed = randomBytes(32)
-              const [first, [user]] = await Promise.all([
-                store.useRefreshToken(tx, hash, seed, request),
-                store.findAccess(tx, [owner]),
-              ])
-              const rotated = first ?? (await store.findJustUsed(tx, hash, request, refreshGrace))
-              if (!rotated) return null
-              if (!user || signInObstacle(user, clock())) return null
-              const scopes = request.scopes ?? rotated.scopes
-              const excess = scopes.find((scope) => !rotated.scopes.includes(scope))
-              if (excess !== undefined) throw new AppError('ServerGeneric', { scope: excess })
-              const next = scopes.includes('offline') ? successorOf(request.refreshToken, rotated.seed) : null
-              const tokens = newTokens(scopes, next)
-              if (!first && next !== null && !(await store.hasToken(tx, tokenHash(next)))) return null
-              const stored = first ? tokens.stored : { ...tokens.stored, refreshHash: null }
-              await Promise.all([
-                store.addTokens(tx, { id: rotated.sessionId, scopes: rotated.scopes }, stored),
-                store.noteLastSeen(tx, rotated.userId),
-              ])
-              return tokens.issued
-            })
+      const issued = owner === null ? null : await db.transaction((tx) => rotate(tx, hash, request, owner))
       if (!issued) await endStolen(hash, request)
       return issued
     },
@@ -365,6 +341,28 @@ export function createSessions({
     },
 
     close: unsubscribe,
+  }
+
+  /** Uses up the refresh token of this hash; null when it is not valid, or its owner may not sign in now. */
+  async function rotate(tx: Tx, hash: Buffer, request: Refresh, owner: number): Promise<IssuedTokens | null> {
+    const [first, [user]] = await Promise.all([
+      store.useRefreshToken(tx, hash, randomBytes(32), request),
+      store.findAccess(tx, [owner]),
+    ])
+    const rotated = first ?? (await store.findJustUsed(tx, hash, request, refreshGrace))
+    if (!rotated || !user || signInObstacle(user, clock())) return null
+    const scopes = request.scopes ?? rotated.scopes
+    const excess = scopes.find((scope) => !rotated.scopes.includes(scope))
+    if (excess !== undefined) throw new AppError('ServerGeneric', { scope: excess })
+    const next = scopes.includes('offline') ? successorOf(request.refreshToken, rotated.seed) : null
+    const tokens = newTokens(scopes, next)
+    if (!first && next !== null && !(await store.hasToken(tx, tokenHash(next)))) return null
+    const stored = first ? tokens.stored : { ...tokens.stored, refreshHash: null }
+    await Promise.all([
+      store.addTokens(tx, { id: rotated.sessionId, scopes: rotated.scopes }, stored),
+      store.noteLastSeen(tx, rotated.userId),
+    ])
+    return tokens.issued
   }
 
   function isBoundTo(browserHash: Buffer | null, presented: () => readonly Buffer[]): boolean {

@@ -5,9 +5,18 @@ import { type Broken, type WatchLimits, watchForeign } from '../../../platform/p
 
 type BrokenLimit = Broken | { readonly limit: 'said'; readonly reason: string }
 
-/** How a command ended: with a status, also that of the program; with a limit; or there is no such program. */
+/**
+ * How a command ended: with a status, which is that of the program where it has ended itself (not `answered`); with a limit; or
+ * there is no such program.
+ */
 export type CommandEnd =
-  | { readonly kind: 'ended'; readonly code: number | null; readonly output: Buffer; readonly errors: string }
+  | {
+      readonly kind: 'ended'
+      readonly answered: boolean
+      readonly code: number | null
+      readonly output: Buffer
+      readonly errors: string
+    }
   | { readonly kind: 'broken'; readonly broken: BrokenLimit }
   | { readonly kind: 'absent' }
 
@@ -79,10 +88,14 @@ export function createExiftoolProcess() {
     limits: CommandLimits,
   ): Promise<CommandEnd> {
     clearTimeout(idle)
+    const known = running
     running ??= start(command, limits)
-    const program = running
     try {
-      return await perform(program, args, limits)
+      const ended = await perform(running, args, limits)
+      if (!known || ended.kind !== 'ended' || ended.answered) return ended
+      // It may have ended before the command came, and for another reason.
+      running = start(command, limits)
+      return await perform(running, args, limits)
     } finally {
       idle = setTimeout(end, longestIdle).unref()
     }
@@ -113,7 +126,7 @@ async function perform({ child, gone }: Running, args: readonly string[], limits
   try {
     const ended = gone.then((code): CommandEnd => {
       if (broken) return { kind: 'broken', broken }
-      return code === absent ? { kind: 'absent' } : { kind: 'ended', code, ...said.soFar() }
+      return code === absent ? { kind: 'absent' } : { kind: 'ended', answered: false, code, ...said.soFar() }
     })
     return await Promise.race([said.answer, ended])
   } finally {
@@ -137,7 +150,7 @@ function listen({ stdout, stderr }: ChildProcess, mark: string, most: number) {
     if (at < 0 || !errors.endsWith('\n') || tail !== lastLine) return
     const output = Buffer.concat(chunks).subarray(0, bytes - lastLine.length)
     const code = Number(errors.slice(at + mark.length))
-    answer.resolve({ kind: 'ended', code, output, errors: errors.slice(0, at) })
+    answer.resolve({ kind: 'ended', answered: true, code, output, errors: errors.slice(0, at) })
   }
   const onOutput = (chunk: Buffer): void => {
     bytes += chunk.length

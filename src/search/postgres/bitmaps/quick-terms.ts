@@ -216,9 +216,8 @@ export async function quickMatchesOfAll(bitmaps: BitmapStore, search: TermSearch
   const words = await readWordsLike(search.lexical, opened.pattern.like, mostWords)
   const matches = words && (await opened.match(words, isExact))
   if (!matches?.every(({ exact }) => exact)) return null
-  const found = new Found(Number.POSITIVE_INFINITY)
-  found.add(words as readonly string[], matches)
-  return found.all.ids.length > mostRanked ? null : found.all
+  const found = new Found(mostRanked + 1)
+  return found.add(words as readonly string[], matches) ? null : found.all
 }
 
 const noMatches: PatternMatches = { ids: [], whole: true, words: [] }

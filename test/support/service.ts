@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { type App, buildApp } from '../../src/app.ts'
 import type { SaveCallback } from '../../src/objects/service.ts'
 import type { Config } from '../../src/platform/config/config.ts'
-import { shareConnections } from '../../src/platform/config/connections.ts'
+import { fewestConnections, shareConnections } from '../../src/platform/config/connections.ts'
 import { type Db, openDb } from '../../src/platform/postgres/db.ts'
 import type { LoginPart, PasswordCost } from '../../src/signin/service.ts'
 import { type Client, createClient, type Inject, type InjectResponse } from './client.ts'
@@ -57,7 +57,8 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     debugSqlQuery: false,
     externalUrl: 'http://localhost:8080',
     dbDsn: dsn,
-    dbMaxConnections: 12,
+    // Few: each is a process of PostgreSQL that reads the catalogues and plans for itself, which is a tenth of what tests cost.
+    dbMaxConnections: fewestConnections,
     databaseName: 'test',
     rootPassword: 'root-test-password',
     secretKey: 'a key that all test services share, 32',

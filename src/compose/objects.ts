@@ -224,6 +224,7 @@ export async function composeObjects(
     requirePlugin: ({ name, entry }) => void plugins.uploadProgram(name, entry),
     askPlugin: plugins.askAboutUpload,
     fileRecords: (actor, ids) => files.read(actor, ids, 'long', {}),
+    locking: ground.shares.locking,
   })
   return {
     ...eventLog,

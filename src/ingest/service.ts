@@ -32,6 +32,8 @@ export interface IngestDeps extends RunDeps, Omit<HierarchyDeps, 'objects'> {
   readonly search: Pick<SearchService, 'walk'>
   /** @throws {AppError} `PluginNotFound`, `PluginDisabled` */
   readonly requirePlugin: (plugin: UploadPlugin) => void
+  /** Uploads that may hold the lock of a collection at the same time, each on a connection (`ConnectionShares`). */
+  readonly locking: number
 }
 
 export interface IngestOptions {
@@ -47,12 +49,9 @@ export type IngestService = ReturnType<typeof createIngestService>
 
 const nothingElse = async (): Promise<void> => {}
 
-/** Uploads that may hold the lock of a collection at the same time; each uses a database connection. */
-const atATime = 4
-
 export function createIngestService(deps: IngestDeps) {
   const { db, datamodel, collections, read } = deps
-  const limiter = createRequestLimiter({ concurrency: atATime })
+  const limiter = createRequestLimiter({ concurrency: deps.locking })
 
   /**
    * The settings for an upload of the actor into a collection.

@@ -105,7 +105,7 @@ test('a save of one object: six statements if it is new, else eight', async () =
 
 test('more first saves at once than there are connections: none waits for another’s connection', async () => {
   // Nothing is in the memory of a new process: names, rights and the datamodel are read in the middle of the saves.
-  await using fresh = await attachService(museum.svc.dsn, { dbMaxConnections: 8 })
+  await using fresh = await attachService(museum.svc.dsn, { dbMaxConnections: 9 })
   const root = fresh.as('root')
   await root.token()
   const begun = performance.now()

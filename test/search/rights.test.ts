@@ -16,7 +16,7 @@ let museum: Museum
 let people: People
 let tag: number
 before(async () => {
-  museum = await startMuseum()
+  museum = await startMuseum({ dbMaxConnections: 12 })
   people = await seedPeople(museum.svc)
   tag = await seedTag(people.root)
 })

@@ -9,9 +9,11 @@ const word = (text: string) => ({ search: [{ type: 'match', string: text }] })
 
 test('shares add up to the setting', () => {
   for (let most = fewestConnections; most < 100; most++) {
-    const { pool, pipelined, pages, lexical } = shareConnections(most)
+    const { pool, pipelined, pages, lexical, locking } = shareConnections(most)
     assert.equal(pool + pipelined + pages + lexical + 1, most)
-    assert.ok(pool >= 5 && pipelined >= 1 && pages >= 0 && lexical >= 1)
+    assert.ok(pool >= 6 && pipelined >= 1 && pages >= 0 && lexical >= 1)
+    // Two are always in use, the indexer and an index for sorting have one each, and one is left for all work.
+    assert.ok(locking >= 0 && 2 + 2 + (locking + 1) + 1 <= pool, `${locking} of ${pool}`)
   }
 })
 

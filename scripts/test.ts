@@ -12,7 +12,7 @@ import { readDurations } from './test-durations.ts'
 import { planTests, readTestFiles } from './test-plan.ts'
 
 const root = join(import.meta.dirname, '..')
-/** Milliseconds; a run takes eight minutes on two cores, and several times that beside other work. */
+/** Milliseconds; a run takes 16 to 19 minutes on two cores, and several times that beside other work. */
 const longestRun = 85 * 60_000
 // Hundreds of processes load the same modules; the compile cache saves each of them a third of a second.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'compile')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { fewestConnections } from '../../src/platform/config/connections.ts'
 import { namesIn, startDrives } from '../drives/support.ts'
 import { picture, upload } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
@@ -14,8 +15,9 @@ suite('folders of uploads as objects of a hierarchy', () => {
   const root = () => svc.as('root')
 
   before(async () => {
+    // Each upload of several at the same moment holds a connection, and its saves need another one.
     drives = await startDrives(
-      {},
+      { dbMaxConnections: fewestConnections },
       {
         place: { columns: { name: 'text_oneline' }, flags: { is_hierarchical: true } },
         flat: { columns: { name: 'text_oneline' } },

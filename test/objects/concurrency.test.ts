@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { fewestConnections } from '../../src/platform/config/connections.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { attachService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
@@ -105,7 +106,7 @@ test('a save of one object: six statements if it is new, else eight', async () =
 
 test('more first saves at once than there are connections: none waits for another’s connection', async () => {
   // Nothing is in the memory of a new process: names, rights and the datamodel are read in the middle of the saves.
-  await using fresh = await attachService(museum.svc.dsn, { dbMaxConnections: 9 })
+  await using fresh = await attachService(museum.svc.dsn, { dbMaxConnections: fewestConnections })
   const root = fresh.as('root')
   await root.token()
   const begun = performance.now()

@@ -16,6 +16,7 @@ let museum: Museum
 let people: People
 let tag: number
 before(async () => {
+  // One test holds two batches and a job beside each other, and asks what they wait for.
   museum = await startMuseum({ dbMaxConnections: 12 })
   people = await seedPeople(museum.svc)
   tag = await seedTag(people.root)

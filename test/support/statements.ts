@@ -9,9 +9,9 @@ const ofSession = /\bjoin oauth_session\b/
 /** Shares are read into memory once for changes that come together: now and then a change finds that reading begun by another. */
 const ofShares = /\bwith sharing as materialized\b/
 /** The commit wakes the indexer, which begins so: before the answer when that takes longer, and else after it. */
-const ofIndexer = /^select pg_try_advisory_lock\(/
+const ofIndexer = /^select pg_try_advisory_lock\(\$1\) as locked\b/
 
-const apart = (text: string): boolean => [ofSession, ofShares, ofIndexer].some((pattern) => pattern.test(text))
+const isUncounted = (text: string): boolean => [ofSession, ofShares, ofIndexer].some((pattern) => pattern.test(text))
 
 /**
  * How many SQL statements a piece of work costs: the least of three runs, each begun with empty queues. What the service
@@ -29,7 +29,7 @@ export async function statementsOf(
     await svc.drain()
     let count = 0
     const stop = onStatement((text) => {
-      if (counted.getStore() && !apart(text) && !aside?.test(text)) count++
+      if (counted.getStore() && !isUncounted(text) && !aside?.test(text)) count++
     })
     try {
       await counted.run(true, () => work(run))

@@ -9,8 +9,8 @@ export interface ConnectionShares {
   /** For full-text searches. */
   readonly lexical: number
   /**
-   * Requests that may hold a lock on a connection of the pool while they work with others, one not counted. So many that one
-   * connection is left for the work.
+   * The number of requests of one caller that may hold a lock on one connection of the pool while they work on another one. The
+   * limiter admits one more, of another caller. At least one connection is left for their work.
    */
   readonly locking: number
 }
@@ -20,7 +20,8 @@ const bus = 1
 
 /**
  * The smallest number that works: of the six in the pool two are always in use, one is the indexer's, one builds an index for
- * sorting, one holds a lock (`locking`), and the last one lets requests finish, since no other request needs a second one.
+ * sorting, one holds a lock (`locking`), and the last one lets requests finish, since no other request needs a second one. A backup,
+ * hot folders and the janitor of users take one more each for as long as they work, and requests may wait for them.
  */
 export const fewestConnections = 9
 
@@ -29,5 +30,5 @@ export function shareConnections(most: number): ConnectionShares {
   const pages = most >= 16 ? 2 : 0
   const lexical = Math.max(1, Math.min(6, Math.floor(most / 5)))
   const pool = most - bus - pipelined - pages - lexical
-  return { pool, pipelined, pages, lexical, locking: Math.max(0, Math.min(3, pool - 6)) }
+  return { pool, pipelined, pages, lexical, locking: Math.min(3, pool - 6) }
 }
